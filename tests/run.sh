@@ -4,7 +4,7 @@
 # one.
 # usage: tests/run.sh BUILD_DIR SUITE ...     suites: unit cli examples conformance layers slow (all of tests/slow)
 # slow:NAME device:NAME environments (each unit test in one of tests/environments.txt, in turns) environment:NAME (all
-# in this one); or a test's name
+# in this one); or a test's name as its line has it (cli/plan, unit/test_nn)
 set -u
 cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
@@ -110,7 +110,8 @@ for suite in "$@"; do
         slow) for t in tests/slow/*.sh; do slow "$(basename "$t" .sh)"; done ;;
         slow:*) slow "${suite#slow:}" ;;
         device:*) run "device ${suite#device:}" 1800 env XT_TEST_PLUGIN="${suite#device:}" bash tests/device.sh ;;
-        test_*) run "unit/$suite" 600 "$build/$suite" ;;
+        unit/test_* | test_*) run "unit/${suite#unit/}" 600 "$build/${suite#unit/}" ;;
+        cli/* | examples/*) run "$suite" 600 bash "tests/$suite.sh" ;;
         *) run "$suite" 600 bash "$suite" ;;
     esac
 done

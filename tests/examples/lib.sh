@@ -29,6 +29,17 @@ shm_left() {
         [ -e "$f" ] && echo "${f#/dev/shm/}"
     done
 }
+# $python: one that has some modules, by a variable or from PATH; without them the test is skipped:
+# python_with HF_PYTHON torch transformers
+python_with() {
+    local variable=$1 names
+    shift
+    python=${!variable:-python3}
+    names=$(printf ', %s' "$@")
+    "$python" -c "import ${names#, }" >"$tmp/out" 2>&1 && return
+    echo "${names#, } are needed: $variable names a Python with them ($(tail -n 1 "$tmp/out"))"
+    exit 77
+}
 # The figure of a summary line: figure FILE 'programs +([0-9]+) compiled'
 figure() { sed -nE "s/.*$2.*/\1/p" "$1" | head -n 1; }
 finish() {

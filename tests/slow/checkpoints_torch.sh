@@ -5,11 +5,7 @@
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 BUILD=${BUILD:-$root/build}
-python=${TORCH_PYTHON:-python3}
-"$python" -c 'import torch, safetensors.torch' >"$tmp/out" 2>&1 || {
-    echo "PyTorch and safetensors are needed: TORCH_PYTHON names a Python that has them ($(tail -n 1 "$tmp/out"))"
-    exit 77
-}
+python_with TORCH_PYTHON torch safetensors.torch
 cat >"$tmp/p.c" <<'C'
 /* p PRECISION: trains, then prints every tensor of the module and the optimizer, and the network's outputs, as "NAME
  * DTYPE DIMS ; VALUES". */

@@ -7,12 +7,7 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export BUILD=${BUILD:-$root/build} XT_SUMMARY=off HF_HUB_OFFLINE=1 TRANSFORMERS_VERBOSITY=error
 XTRAIN=${XTRAIN:-$BUILD/xtrain}
-python=${HF_PYTHON:-python3}
-"$python" -c 'import torch, transformers, tokenizers, PIL' >"$tmp/out" 2>&1 || {
-    echo "transformers, tokenizers, torch and PIL are needed: HF_PYTHON names a Python with them" \
-        "($(tail -n 1 "$tmp/out"))"
-    exit 77
-}
+python_with HF_PYTHON torch transformers tokenizers PIL
 cat >"$tmp/theirs.py" <<'P'
 """theirs.py make: folders masked, texts, images with random weights, a tokenizer, labelled texts, pictures.
 theirs.py judge KIND: trains as the command did and compares logits with those of the folder it wrote."""

@@ -7,11 +7,7 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export BUILD=${BUILD:-$root/build} XT_SUMMARY=off HF_HUB_OFFLINE=1 TRANSFORMERS_VERBOSITY=error
 XTRAIN=${XTRAIN:-$BUILD/xtrain}
-python=${HF_PYTHON:-python3}
-"$python" -c 'import torch, transformers, tokenizers' >"$tmp/out" 2>&1 || {
-    echo "transformers, tokenizers and torch are needed: HF_PYTHON names a Python with them ($(tail -n 1 "$tmp/out"))"
-    exit 77
-}
+python_with HF_PYTHON torch transformers tokenizers
 cat >"$tmp/theirs.py" <<'P'
 """theirs.py make: folders with random weights and a tokenizer that puts <s> in front; a text; questions.
 theirs.py judge KIND: the same figures by transformers."""

@@ -7,11 +7,7 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export BUILD=${BUILD:-$root/build} XT_SUMMARY=off HF_HUB_OFFLINE=1 TRANSFORMERS_VERBOSITY=error
 XTRAIN=${XTRAIN:-$BUILD/xtrain}
-python=${HF_PYTHON:-python3}
-"$python" -c 'import torch, transformers, peft' >"$tmp/out" 2>&1 || {
-    echo "transformers, peft and torch are needed: HF_PYTHON names a Python with them ($(tail -n 1 "$tmp/out"))"
-    exit 77
-}
+python_with HF_PYTHON torch transformers peft
 cat >"$tmp/theirs.py" <<'P'
 """theirs.py make: of each kind a folder KIND of a small model with random weights, an adapter KIND-adapter of peft's;
 records. theirs.py judge: trains as the command did and compares logits with those of the folders it wrote."""

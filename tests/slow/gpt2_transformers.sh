@@ -7,11 +7,7 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export BUILD=${BUILD:-$root/build} XT_SUMMARY=off HF_HUB_OFFLINE=1 TRANSFORMERS_VERBOSITY=error
 XTRAIN=${XTRAIN:-$BUILD/xtrain}
-python=${HF_PYTHON:-python3}
-"$python" -c 'import torch, transformers, numpy' >"$tmp/out" 2>&1 || {
-    echo "transformers and torch are needed: HF_PYTHON names a Python that has them ($(tail -n 1 "$tmp/out"))"
-    exit 77
-}
+python_with HF_PYTHON torch transformers numpy
 cat >"$tmp/theirs.py" <<'P'
 """theirs.py FOLDER PREDICTIONS TEXT SEQ PROMPT TOKENS DTYPE: fails where the library's model differs; prints its text;
 saves the model anew in FOLDER-again."""
