@@ -372,7 +372,10 @@ static int run(int argc, char **argv) {
     generate_model m = {0};
     xt_status s = NULL;
     code = settle(&o);
-    if (o.serve >= 0) setenv("XT_WATCHDOG", "off", 0); /* who waits for requests is not hung */
+    if (o.serve >= 0) {
+        setenv("XT_WATCHDOG", "off", 0); /* who waits for requests is not hung */
+        setenv("XT_GROWTH", "off", 0); /* a step's memory is what the clients sent by then */
+    }
     if (!code) s = generate_open(&o, &m, &code);
     if (!s && !code && o.serve >= 0)
         code = serve(&o, &m, o.serve);

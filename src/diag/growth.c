@@ -148,6 +148,7 @@ static void sample_process(int64_t step, int64_t rss) {
 
 void diag_growth_sample(int64_t step, const lazy_group *groups, size_t n, int64_t rss) {
     static int64_t samples;
+    if (!env_flag("XT_GROWTH", true)) return;
     sample_buffers(step, groups, n);
     sample_programs(step);
     sample_objects(step);

@@ -161,6 +161,8 @@ if [ -z "${ASAN_BUILD:-}" ]; then # its allocator keeps what is freed
     step=$(sed -nE 's/.*"event": "growth".*"step": ([0-9]+),.*/\1/p' "$tmp/events.jsonl" | head -n 1)
     check "within 3,000 steps" [ "${step:-9999}" -le 3000 ]
     check "once" [ "$(grep -c '"event": "growth"' "$tmp/events.jsonl")" = 1 ]
+    XT_GROWTH=off run ./grow leak
+    check "XT_GROWTH=off: not told" bash -c "! grep -qE 'grow|jump' '$tmp/out'"
 fi
 read_at=$(grep -n 'the read' "$tmp/grow.c" | cut -d: -f1)
 XT_SUMMARY=on XT_EVENTS=$tmp/jump.jsonl XT_METRICS=$tmp/metrics.prom run ./grow read
