@@ -97,11 +97,11 @@ static int run(int argc, char **argv) {
     bool folder = !ends_in(to, ".safetensors");
     if ((size_t)snprintf(path, sizeof path, folder ? "%s/model.safetensors" : "%s", to) >= sizeof path)
         return cli_fail("convert", "the path %.100s... is too long", to);
-    if (folder && !is_folder(to) && mkdir(to, 0777) != 0)
-        return cli_fail("convert", "cannot make the folder %s: %s", to, strerror(errno));
+    xt_status s = folder ? xt_make_folder(to, NULL) : NULL;
+    if (s) return cli_fail_status("convert", s);
     if (folder && same_folder(from, to))
         return cli_fail("convert", "FROM and TO are the same folder, %s; another one is needed", to);
-    xt_status s = xt_convert_weights_opt(from, path, o);
+    s = xt_convert_weights_opt(from, path, o);
     if (!s && folder && is_folder(from)) s = model_folder_copy(from, to);
     if (!s && folder && is_folder(from) && o.dtype != XT_DTYPE_NONE) s = model_folder_say_dtype(to, o.dtype);
     return s ? cli_fail_status("convert", s) : 0;

@@ -61,15 +61,7 @@ xt_status fit_sample(generator **g, xt_module *net, model_options *o, const toke
 }
 
 xt_status fit_save_text(const char *dir, const model_options *o, const tokenizer *words) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s", dir);
-    for (char *p = path + 1; *p; p++) /* with the folders above it */
-        if (*p == '/') {
-            *p = 0;
-            mkdir(path, 0777);
-            *p = '/';
-        }
-    mkdir(path, 0777);
+    XT_TRY(xt_make_folder(dir, NULL));
     XT_TRY(gpt2_write_config(dir, o));
     return words ? tokenizer_save(words, dir) : NULL;
 }

@@ -117,8 +117,11 @@ static int write_project(project *r, const places *p) {
     const char *format = r->exists ? "%s/.new.%ld" : "%s.new.%ld";
     int moved = 0;
     snprintf(r->stage, sizeof r->stage, format, r->dir, (long)getpid());
-    if (mkdir(r->stage, 0777) != 0) return cli_fail("new", "%s cannot be made: %s", r->dir, strerror(errno));
-    xt_status s = write_stage(r, p);
+    bool made = false;
+    xt_status s = xt_make_folder(r->stage, &made);
+    if (!s && !made) s = xt_status_new(XT_ALREADY_EXISTS, "%s cannot be made: %s is there", r->dir, r->stage);
+    if (s) return cli_fail_status("new", s);
+    s = write_stage(r, p);
     if (!s && (r->exists ? move_files(r, &moved) : rename(r->stage, r->dir)) != 0)
         s = xt_status_new(XT_UNAVAILABLE, "%s cannot be made: %s", r->dir, strerror(errno));
     if (!s) return 0;

@@ -40,19 +40,27 @@ static bool folder_above(const char *path, bool nearest, char *out, size_t n) {
     return true;
 }
 
-/* Whether something can be made in a folder; errno says why not. */
-static bool takes_entries(const char *folder) {
-    char path[4200];
-    if ((size_t)snprintf(path, sizeof path, "%s/.xtrain-XXXXXX", folder) >= sizeof path) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    return mkdtemp(path) && rmdir(path) == 0;
+static int refuse(const char *command, const char *option, const char *path, const char *where, const char *why) {
+    return cli_fail(command, "%s %s: nothing can be written in %s: %s; name another place", option, path, where, why);
 }
 
-static int refuse(const char *command, const char *option, const char *path, const char *folder) {
-    return cli_fail(command, "%s %s: nothing can be written in %s: %s; name another place", option, path, folder,
-                    strerror(errno));
+static int too_long(const char *command, const char *option, const char *path) {
+    return cli_fail(command, "%s %.100s...: the path is too long", option, path);
+}
+
+/* Whether something can be made in a folder. */
+static int takes_entries(const char *command, const char *option, const char *path, const char *folder) {
+    char entry[4300];
+    struct stat st;
+    bool made = false;
+    if (stat(folder, &st) != 0) return refuse(command, option, path, folder, strerror(errno));
+    if ((size_t)snprintf(entry, sizeof entry, "%s/.xtrain-%ld", folder, (long)getpid()) >= sizeof entry)
+        return too_long(command, option, path);
+    xt_status s = xt_make_folder(entry, &made);
+    if (made) rmdir(entry);
+    int code = s ? refuse(command, option, path, folder, xt_status_message(s)) : 0;
+    xt_status_free(s);
+    return code;
 }
 
 int cli_output_folder(const char *command, const char *option, const char *path) {
@@ -63,9 +71,8 @@ int cli_output_folder(const char *command, const char *option, const char *path)
     if (there && !S_ISDIR(st.st_mode))
         return cli_fail(command, "%s %s is a file; a folder, which may be new, is expected", option, path);
     if (!*path) return cli_fail(command, "%s is empty; a folder is expected", option);
-    if (!folder_above(path, true, above, sizeof above)) errno = ENAMETOOLONG;
-    const char *folder = there ? path : above;
-    return takes_entries(folder) ? 0 : refuse(command, option, path, folder);
+    if (!folder_above(path, true, above, sizeof above)) return too_long(command, option, path);
+    return takes_entries(command, option, path, there ? path : above);
 }
 
 int cli_output_file(const char *command, const char *option, const char *path) {
@@ -76,9 +83,10 @@ int cli_output_file(const char *command, const char *option, const char *path) {
     bool there = stat(path, &st) == 0;
     if (there && S_ISDIR(st.st_mode))
         return cli_fail(command, "%s %s is a folder; a file, which may be new, is expected", option, path);
-    if (there) return access(path, W_OK) == 0 ? 0 : refuse(command, option, path, "it");
-    if (!folder_above(path, false, above, sizeof above)) errno = ENAMETOOLONG;
-    return takes_entries(above) ? 0 : refuse(command, option, path, above);
+    if (there && access(path, W_OK) == 0) return 0;
+    if (there) return refuse(command, option, path, "it", strerror(errno));
+    if (!folder_above(path, false, above, sizeof above)) return too_long(command, option, path);
+    return takes_entries(command, option, path, above);
 }
 
 int cli_output_apart(const char *command, const char *option, const char *path, const char *from_option,

@@ -105,12 +105,8 @@ static void shape_text(const xt_array *a, char *buf, size_t n) {
 
 static int write_outputs(const run_opts *o, const xt_array *out, int n_out) {
     const char *dir = o->output_dir ? o->output_dir : ".";
-    if (o->output_dir && mkdir(dir, 0777) != 0) {
-        struct stat st;
-        int why = errno;
-        if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
-            return cli_fail("run", "the folder %s cannot be made: %s", dir, strerror(why));
-    }
+    xt_status made = o->output_dir ? xt_make_folder(dir, NULL) : NULL;
+    if (made) return cli_fail_status("run", made);
     for (int i = 0; i < n_out; i++) {
         char path[4096], shape[600];
         if (snprintf(path, sizeof path, "%s/out%d.npy", dir, i) >= (int)sizeof path)

@@ -207,20 +207,6 @@ static bool goes_along(const char *name, bool config) {
            strcmp(name, "tokenizer.model") == 0;
 }
 
-static xt_status make_folder(const char *dir) {
-    char path[4096];
-    if ((size_t)snprintf(path, sizeof path, "%s", dir) >= sizeof path)
-        return xt_status_new(XT_INVALID_ARGUMENT, "the path %.100s... is too long", dir);
-    for (char *p = path + 1; *p; p++) /* with the folders above it */
-        if (*p == '/') {
-            *p = 0;
-            mkdir(path, 0777);
-            *p = '/';
-        }
-    if (mkdir(path, 0777) == 0 || data_is_folder(path)) return NULL;
-    return xt_status_new(XT_NOT_FOUND, "cannot make the folder %s: %s", dir, strerror(errno));
-}
-
 static xt_status copy_files(const char *from, const char *to, bool config) {
     struct stat a, b;
     if (stat(from, &a) == 0 && stat(to, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino) return NULL;
@@ -296,7 +282,7 @@ static xt_status first_of(xt_status a, xt_status b) {
 xt_status model_folder_save(const model_folder *f, xt_module *net, const char *dir) {
     char path[4200];
     bool writes = xt_rank() == 0;
-    xt_status s = writes ? make_folder(dir) : NULL;
+    xt_status s = writes ? xt_make_folder(dir, NULL) : NULL;
     snprintf(path, sizeof path, "%s/model.safetensors", dir);
     s = first_of(s, f->form != FOLDER_GPT2 ? xt_save_with(net, path, .max_shard_size = (int64_t)(SHARD * shard_unit))
                                            : gpt2_save(net, dir));
@@ -310,7 +296,7 @@ static const char *prefix_of(const model_folder *f) {
 
 xt_status model_folder_save_adapter(const model_folder *f, xt_module *net, const char *dir) {
     bool writes = xt_rank() == 0;
-    xt_status s = writes ? make_folder(dir) : NULL;
+    xt_status s = writes ? xt_make_folder(dir, NULL) : NULL;
     s = first_of(s, xt_lora_save(net, dir, .prefix = prefix_of(f), .base_model = f->dir,
                                  .fan_in_fan_out = f->form == FOLDER_LLAMA ? XT_OFF : XT_ON));
     return s || !writes ? s : copy_files(f->dir, dir, false);

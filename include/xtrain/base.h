@@ -445,6 +445,9 @@ XT_API XT_CHECK xt_status xt_read_file(const char *path, char **out, size_t *n);
  * an error. */
 XT_API XT_CHECK xt_status xt_open_file(const char *path, int *out_fd);
 XT_API XT_CHECK xt_status xt_write_file(const char *path, const void *data, size_t n);
+/* A folder, with those above it; one that is there is fine. Nothing is made through a link that another user made.
+ * *out_made, which may be NULL: it was not there before. */
+XT_API XT_CHECK xt_status xt_make_folder(const char *path, bool *out_made);
 
 /* Where a user frees on the way out: xt_try-like macro for functions that return xt_status themselves. */
 #define XT_TRY(expr)                     \

@@ -14,3 +14,8 @@ xt_status xt_open_file(const char *path, int *out_fd) {
 xt_status xt_write_file(const char *path, const void *data, size_t n) {
     return file_put(path, data, n);
 }
+
+xt_status xt_make_folder(const char *path, bool *out_made) {
+    if (!*path) return status_new(XT_INVALID_ARGUMENT, NULL, "a folder without a name; a path is expected");
+    return file_put_dirs(path, 0777, out_made);
+}

@@ -169,7 +169,10 @@ xt_status file_writer_patch(file_writer *w, size_t at, const void *p, size_t n);
 xt_status file_writer_commit(file_writer *w); /* frees w, also on failure (then the old file is untouched) */
 void file_writer_abandon(file_writer *w);
 xt_status file_write_all(const char *path, const void *p, size_t n); /* the three together */
+/* with those above it, through no link of another user's; existing ones are fine. Not in a rehearsal */
 xt_status file_make_dirs(const char *path, unsigned mode);
+/* in a rehearsal too; *out_made (may be NULL): the last one was not there */
+xt_status file_put_dirs(const char *path, unsigned mode, bool *out_made);
 /* dir/name, dir made; also in a rehearsal */
 xt_status file_dump(const char *dir, const char *name, const void *p, size_t n);
 xt_status file_put(const char *path, const void *p, size_t n); /* as file_write_all, also in a rehearsal */

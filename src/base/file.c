@@ -310,9 +310,10 @@ xt_status file_put(const char *path, const void *p, size_t n) {
 }
 
 /* Another process may make the same folder at the same time: existing is success if it is a folder. */
-static xt_status make_dir(const char *path, unsigned mode) {
+static xt_status make_dir(const char *path, unsigned mode, bool *out_made) {
     struct stat st;
-    if (mkdir(path, (mode_t)mode) == 0) return NULL;
+    *out_made = mkdir(path, (mode_t)mode) == 0;
+    if (*out_made) return NULL;
     int e = errno;
     if (stat(path, &st) == 0) {
         if (S_ISDIR(st.st_mode)) return NULL;
@@ -322,24 +323,27 @@ static xt_status make_dir(const char *path, unsigned mode) {
     return status_errno("cannot create the folder", path);
 }
 
-static xt_status make_dirs(const char *path, unsigned mode) {
+xt_status file_put_dirs(const char *path, unsigned mode, bool *out_made) {
     xt_status s = NULL;
     char *copy;
+    bool made = false;
+    if (out_made) *out_made = false;
     if (!*path) return NULL;
     XT_TRY(file_output_target(path, &copy)); /* neither made nor used through another user's link */
     for (char *p = copy + 1; *p && !s; p++) {
         if (*p != '/') continue;
         *p = '\0';
-        s = make_dir(copy, mode);
+        s = make_dir(copy, mode, &made);
         *p = '/';
     }
-    if (!s) s = make_dir(copy, mode);
+    if (!s) s = make_dir(copy, mode, &made);
+    if (out_made) *out_made = !s && made;
     base_free(copy);
     return s;
 }
 
 xt_status file_make_dirs(const char *path, unsigned mode) {
-    return rehearsal_on() ? NULL : make_dirs(path, mode);
+    return rehearsal_on() ? NULL : file_put_dirs(path, mode, NULL);
 }
 
 /* Names of dumps begin with those of modules, which stand in files: they name something in this folder and nowhere
@@ -358,7 +362,7 @@ static char *dump_path(const char *dir, const char *name) {
 xt_status file_dump(const char *dir, const char *name, const void *p, size_t n) {
     file_writer *w = NULL;
     char *path = dump_path(dir, name);
-    xt_status s = path ? make_dirs(dir, 0777) : status_oom(strlen(dir), "a dump");
+    xt_status s = path ? file_put_dirs(dir, 0777, NULL) : status_oom(strlen(dir), "a dump");
     if (!s) s = writer_open(path, &w);
     base_free(path);
     return s ? s : write_whole(w, p, n);

@@ -113,4 +113,9 @@ fine+='|plan\.c:.*fopen\(path, "rb"\)|plot\.c:.*fopen\(path, "r"\)'
 (cd "$root" && grep -rnE "$opens" src cli models --include=*.c | grep -vE "$own|^[^:]*:[0-9]*: *(/?\*|//)" |
     grep -vE "$fine") >"$tmp/out"
 check "files are opened by file_open_input and file_writer_open alone" [ ! -s "$tmp/out" ]
+# Nor does a command make folders: a plain mkdir goes through the links of other users. The one of an agent's orders
+# lies in /dev/shm or /tmp itself.
+(cd "$root" && grep -rnE '(^|[^_a-zA-Z>.])mkdir(at)?\(' cli models --include=*.c |
+    grep -v '^cli/nodes/orders\.c:.*mkdir(folder, 0700)') >"$tmp/out"
+check "folders are made by xt_make_folder alone" [ ! -s "$tmp/out" ]
 finish

@@ -283,4 +283,54 @@ refused new "$BUILD/xtrain" new out/project
 refused predict \
     env XT_RUNS_DIR="$tmp/runs" "$BUILD/xtrain" predict mnist --limit-batches 1 --ckpt "$tmp/own-ckpt/last.ckpt" \
     --output out/p.npy
+# What works on folders of models, and whatever else is given a place.
+mkdir "$tmp/model"
+"$BUILD/xtrain" convert "$root/tests/parity/llama.safetensors" "$tmp/model/model.safetensors" --keep 'qwen2/w/*' \
+    --rename 'qwen2/w/*=*' >"$tmp/said" 2>&1
+check "a folder of a model" [ $? = 0 -a -s "$tmp/model/model.safetensors" ]
+python3 - "$root/tests/parity/llama.json" "$tmp/model" <<'FILES'
+import json, sys
+config = json.load(open(sys.argv[1]))["qwen2"]
+json.dump(config, open(sys.argv[2] + "/config.json", "w"))
+vocab = {chr(0x61 + i): i for i in range(config["vocab_size"])}
+json.dump({"model": {"type": "BPE", "vocab": vocab, "merges": []}, "decoder": {"type": "Fuse"}},
+          open(sys.argv[2] + "/tokenizer.json", "w"))
+FILES
+printf 'abcdefg%.0s' $(seq 200) >"$tmp/text.txt"
+echo '{"query": "ab", "choices": ["c", "d"], "gold": 0}' >"$tmp/choices.jsonl"
+echo 'func.func @main() -> tensor<f32> { %0 = stablehlo.constant dense<1.0> : tensor<f32> return %0 : tensor<f32> }' \
+    >"$tmp/one.mlir"
+tune="$BUILD/xtrain fit llama --init $tmp/model --data $tmp/text.txt --seq 4 --batch 2 --steps 1 --no-pictures"
+small="$BUILD/xtrain fit gpt2-tiny --data $tmp/text.txt --seq 4 --batch 2 --steps 1 --layers 1 --width 8 --heads 1"
+for place in out out/sub; do
+    refused "convert, $place" "$BUILD/xtrain" convert "$tmp/model" $place
+    refused "convert to a file, $place" "$BUILD/xtrain" convert "$tmp/model" $place/one.safetensors
+    refused "run, $place" "$BUILD/xtrain" run "$tmp/one.mlir" --output-dir $place
+    for into in --output --ckpt; do
+        refused "fit --init $into, $place" env XT_RUNS_DIR="$tmp/runs" $tune $into $place
+        refused "fit --init --lora $into, $place" env XT_RUNS_DIR="$tmp/runs" $tune --lora r=2 $into $place
+        refused "fit $into, $place" env XT_RUNS_DIR="$tmp/runs" $small --no-pictures $into $place
+    done
+    refused "tokenize, $place" "$BUILD/xtrain" tokenize "$tmp/text.txt" --tokenizer "$tmp/model" --output $place/t.bin
+    refused "evaluate, $place" "$BUILD/xtrain" evaluate "$tmp/model" --choices "$tmp/choices.jsonl" \
+        --log-samples $place/samples.jsonl
+done
+# A link of the other's in the place of a file that a folder gets.
+mkdir -m 1777 "$here/mixed"
+echo precious >"$tmp/precious"
+for name in config.json tokenizer.json model.safetensors out0.npy; do
+    other ln -s "$tmp/precious" "$here/mixed/$name"
+done
+told() { grep -q 'symbolic link that another user (uid 65534)' "$tmp/said"; }
+for command in "convert $tmp/model mixed" "run $tmp/one.mlir --output-dir mixed"; do
+    (cd "$here" && timeout 60 "$BUILD/xtrain" $command) >"$tmp/said" 2>&1
+    check "a link among the files, ${command%% *}: is told" told
+done
+(cd "$here" && XT_RUNS_DIR=$tmp/runs timeout 60 $tune --output mixed) >"$tmp/said" 2>&1
+check "a link among the files, fit: is told" told
+check "and not followed" [ "$(cat "$tmp/precious")" = precious ]
+# One's own links are followed.
+ln -s "$tmp/good" "$here/own"
+(cd "$here" && "$BUILD/xtrain" convert "$tmp/model" own/sub) >"$tmp/said" 2>&1
+check "one's own link to a folder is followed" [ $? = 0 -a -s "$tmp/good/sub/model.safetensors" -a -L "$here/own" ]
 finish
