@@ -4,7 +4,9 @@
  *    After a rank has failed mpirun gives the others a SIGTERM and a SIGKILL, with a pause before each on its own host
  *    and on the others: three pauses of two seconds.
  *  - A signal from outside goes to the ranks of this host first: a trainer's ranks agree on it, save and end. So they
- *    have five seconds; mpirun, whose pauses are shorter, gets it then. */
+ *    have five seconds; mpirun, whose pauses are shorter, gets it then.
+ *  - A rank that failed is told of by mpirun itself. An end of mpirun's own is told of here: a signal, or a code
+ * without a word of a rank. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "crash/crash.h"
 #include "dist/dist_int.h"
 #include "dist/supervise.h"
 
@@ -149,11 +152,29 @@ static void pass_on(watched *w) {
 typedef struct passage {
     int from, to; /* from < 0: at its end */
     int failures; /* of reads, one after the other */
+    bool names_rank; /* mpirun has said which rank failed */
+    size_t kept; /* how much of its last words may begin such a message */
+    char last[32];
 } passage;
+
+/* The words of Open MPI 4 and 5 for a rank that failed, also where they come in two pieces. */
+static void look_for_rank(passage *p, const char *bytes, size_t n) {
+    static const char *const words[] = {"process rank ", "Process name: [", "MPI_ABORT was invoked"};
+    char seam[2 * sizeof p->last];
+    size_t k = n < sizeof p->last ? n : sizeof p->last, all = p->kept + k;
+    memcpy(seam, p->last, p->kept);
+    memcpy(seam + p->kept, bytes, k);
+    for (size_t i = 0; i < BASE_COUNT(words) && !p->names_rank; i++)
+        p->names_rank = memmem(bytes, n, words[i], strlen(words[i])) || memmem(seam, all, words[i], strlen(words[i]));
+    const char *end = n < sizeof p->last ? seam + all : bytes + n;
+    p->kept = n < sizeof p->last && all < sizeof p->last ? all : sizeof p->last;
+    memcpy(p->last, end - p->kept, p->kept);
+}
 
 static bool pass_output(passage *p) {
     char bytes[16384];
     ssize_t n = p->from >= 0 ? read(p->from, bytes, sizeof bytes) : -1;
+    if (n > 0) look_for_rank(p, bytes, (size_t)n);
     if (p->from >= 0 && output_ended(n, &p->failures, -1)) {
         close(p->from);
         p->from = -1;
@@ -189,7 +210,20 @@ static void start_child(const mpirun_group *group, int out, int err) {
     _exit(1);
 }
 
+static void tell_end(int status, int64_t oom_before, bool names_rank) {
+    str text = STR_INIT;
+    bool killed = WIFSIGNALED(status);
+    if (!killed && (WEXITSTATUS(status) == 0 || names_rank)) return;
+    describe_end(status, oom_before, &text);
+    log_msg(XT_SEV_ERROR, "xtrain launch: mpirun%s%s", str_cstr(&text),
+            killed ? "; its ranks end with it, and --max-restarts N starts them again"
+                   : " and names no rank that failed: the failure is its own, before the ranks started or beside them; "
+                     "what it says stands above, and `mpirun -np 1 true` shows whether it works here");
+    str_free(&text);
+}
+
 xt_status mpirun_run(const mpirun_group *group, int *out_code, int *out_told) {
+    int64_t oom_before = crash_oom_kills();
     int status = 0, out[2] = {-1, -1}, err[2] = {-1, -1};
     fflush(NULL);
     bool piped = pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0;
@@ -200,7 +234,7 @@ xt_status mpirun_run(const mpirun_group *group, int *out_code, int *out_told) {
         if (ends[i] >= 0) close(ends[i]);
     errno = failed;
     if (w.pid < 0) return status_errno("starting", "mpirun");
-    passage p[] = {{out[0], STDOUT_FILENO, 0}, {err[0], STDERR_FILENO, 0}};
+    passage p[] = {{.from = out[0], .to = STDOUT_FILENO}, {.from = err[0], .to = STDERR_FILENO}};
     for (int i = 0; i < 2; i++) fcntl(p[i].from, F_SETFL, O_NONBLOCK);
     for (bool over = false, more = true; !over || more;) {
         pid_t ended = over ? w.pid : waitpid(w.pid, &status, WNOHANG);
@@ -215,6 +249,7 @@ xt_status mpirun_run(const mpirun_group *group, int *out_code, int *out_told) {
     *out_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (w.told && *out_code == 1) *out_code = 128 + w.told; /* mpirun's code for its own signal */
     *out_told = w.told;
+    if (!w.told) tell_end(status, oom_before, p[1].names_rank);
     return NULL;
 }
 

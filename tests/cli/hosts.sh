@@ -115,6 +115,24 @@ check "a spare host takes the place of one that is lost" \
 check "which is said" says '2 hosts, 2 ranks: h1, h3; spare: h4; no answer: h2'
 rm "$tmp/dead.h2"
 
+# --- mpirun's own end, and a rank's
+say "$XTRAIN" launch --host h1:1 -- sh -c 'exit 7'
+check "a rank's code is the run's" [ $? = 7 ]
+check "and not taken for mpirun's" eval '! says "xtrain launch: mpirun "'
+mkdir "$tmp/bin"
+broken() { # broken SCRIPT: the run with it as mpirun
+    printf '#!/bin/sh\n%s\n' "$1" >"$tmp/bin/mpirun" && chmod +x "$tmp/bin/mpirun"
+    PATH=$tmp/bin:$PATH say "$XTRAIN" launch --host h1:1 -- true
+}
+broken 'echo no daemon >&2; exit 213'
+check "mpirun's code is the run's" [ $? = 213 ]
+check "and is told as its own" says '^xtrain launch: mpirun ended with exit code 213 and names no rank that failed'
+broken 'printf "proc" >&2; sleep 0.2; echo "ess rank 0 with PID 0 on node h1 exited on signal 9" >&2; exit 137'
+check "a rank that it names is one" eval '! says "xtrain launch: mpirun "'
+broken 'kill -SEGV $$'
+check "a signal ends it" [ $? = 139 ]
+check "and is told" says '^xtrain launch: mpirun was ended by signal 11 \(Segmentation fault\)'
+
 # --- who stops reading
 "$XTRAIN" launch --host h1:1,h2:1 -- sh -c 'for i in $(seq 2000); do echo line $i; done
     echo done >"'"$tmp"'/read.$OMPI_COMM_WORLD_RANK"' 2>"$err" </dev/null | head -n 1 >"$out"
@@ -137,6 +155,8 @@ for victim in orted mpirun; do
     find_processes "$XT_HOSTS_TEST" $victim | head -n 1 | xargs -r kill -9
     wait $!
     check "a killed $victim ends the run" [ $? != 0 ]
+    [ $victim = orted ] ||
+        check "a killed mpirun is told" says '^xtrain launch: mpirun was killed by SIGKILL: by somebody, .*restarts N'
     for _ in $(seq 100); do [ -z "$(find_processes "$XT_HOSTS_TEST" orted)" ] && break; sleep 0.1; done
     check "killed $victim: no daemon stays" [ -z "$(find_processes "$XT_HOSTS_TEST" orted)" ]
     check "killed $victim: no file stays" until_so nothing_left
