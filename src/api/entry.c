@@ -87,6 +87,7 @@ bool api_bad_list(handle_kind kind, const void *const *list, int64_t n, const vo
 /* Hooks of the Trainer may end steps of their own, but not the run. */
 xt_status api_inside(const api_call *call) {
     const char *what = lazy_inside();
+    if (!what) what = lazy_thread_in(); /* a loader's thread would wait for itself */
     if (!what && strcmp(call->name, "xt_finish") == 0) what = lazy_in_use();
     XT_TRY(lazy_forked(call->name, line_of(call)));
     return what ? status_new(XT_FAILED_PRECONDITION, line_of(call),

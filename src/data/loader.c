@@ -216,6 +216,13 @@ xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts given
 
 void xt_loader_free(xt_loader *l) {
     if (!l) return;
+    if (lazy_thread_in()) {
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL,
+                             "xt_loader_free inside %s: it waits for the loader's threads, and this may be one of "
+                             "them; free it after that has returned",
+                             lazy_thread_in()));
+        return;
+    }
     if (l->owned) {
         lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL,
                              "xt_loader_free: the loader is part of a combined one, which frees it"));

@@ -28,10 +28,20 @@ static void order_release(batch_order *b) {
     if (b && --b->refs == 0) base_free(b);
 }
 
+xt_status loader_order_new(const xt_loader *l, int64_t epoch, batch_order **out) {
+    size_t bytes;
+    bool fits = size_mul((size_t)l->count, sizeof *(*out)->at, &bytes) && bytes < SIZE_MAX / 2;
+    *out = fits ? base_malloc(sizeof **out + bytes) : NULL;
+    if (!*out)
+        return status_new(XT_RESOURCE_EXHAUSTED, NULL, "%s: no memory for the order of an epoch of %lld samples",
+                          l->ds->name, (long long)l->count);
+    **out = (batch_order){.epoch = epoch, .refs = 1};
+    return NULL;
+}
+
 static xt_status make_order(xt_loader *l, int64_t epoch, batch_order **out) {
-    batch_order *b = base_malloc(sizeof *b + (size_t)l->count * sizeof *b->at);
-    if (!b) return status_oom((size_t)l->count * sizeof *b->at, "the order of an epoch");
-    *b = (batch_order){.epoch = epoch, .refs = 1};
+    batch_order *b;
+    XT_TRY(loader_order_new(l, epoch, &b));
     l->making = b; /* loader_stop frees it, where a sampler ends the thread */
     xt_status s = loader_order(l, epoch, b->at);
     l->making = NULL;

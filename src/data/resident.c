@@ -38,8 +38,7 @@ static xt_status make_resident(const xt_src *src, xt_loader *l) {
 
 static xt_status epoch_order(xt_loader *l) {
     if (l->order && l->order->epoch == l->epoch) return NULL;
-    if (!l->order && !(l->order = base_malloc(sizeof *l->order + (size_t)l->count * sizeof(int64_t))))
-        return status_oom((size_t)l->count * sizeof(int64_t), "the order of an epoch");
+    if (!l->order) XT_TRY(loader_order_new(l, -1, &l->order));
     l->order->epoch = -1; /* until it is whole */
     XT_TRY(loader_order(l, l->epoch, l->order->at));
     l->order->epoch = l->epoch;
