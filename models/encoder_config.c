@@ -35,7 +35,7 @@ static encoder_act activation(hf_config *r) {
 static void read_bert(hf_config *r, encoder_config *c) {
     const char *places = hf_text(r, "position_embedding_type", "absolute");
     c->vocab = (int64_t)hf_size(r, "vocab_size", 0);
-    c->context = (int64_t)hf_size(r, "max_position_embeddings", 512);
+    c->context = (int64_t)hf_number(r, "max_position_embeddings", (hf_range){1, 1 << 20, true}, 512);
     c->types = (int64_t)hf_size(r, "type_vocab_size", 2);
     c->pad = (int64_t)hf_number(r, "pad_token_id", (hf_range){0, HF_MOST, true}, 0);
     c->qkv_bias = true;
@@ -73,7 +73,7 @@ static void read_all(hf_config *r, encoder_config *c) {
         r->failed = xt_status_new(XT_UNIMPLEMENTED, "the model type \"%.40s\" is not known; bert and vit are", type);
     c->width = (int64_t)hf_size(r, "hidden_size", 0);
     c->hidden = (int64_t)hf_size(r, "intermediate_size", 0);
-    c->layers = (int64_t)hf_size(r, "num_hidden_layers", 0);
+    c->layers = (int64_t)hf_layers(r);
     c->heads = (int64_t)hf_size(r, "num_attention_heads", 0);
     c->eps = hf_number(r, "layer_norm_eps", eps_go, 1e-12);
     c->dropout = hf_number(r, "hidden_dropout_prob", hf_shares, c->vit ? 0 : 0.1);

@@ -213,7 +213,9 @@ static xt_status check(const generator *g, const generate_opts *o) {
             o->n_prompt, o->temperature, (long long)o->top_k, o->top_p, o->min_p, o->repetition_penalty, wrong);
     for (size_t i = 0; i < o->n_prompt; i++)
         if (o->prompt[i] < 0 || o->prompt[i] >= g->o->vocab)
-            return xt_status_new(XT_INVALID_ARGUMENT, "generate: token %d of the prompt; the model's are 0 to %lld",
+            return xt_status_new(XT_INVALID_ARGUMENT,
+                                 "generate: token %d of the prompt; the model's are 0 to %lld: are model and "
+                                 "tokenizer of one folder?",
                                  o->prompt[i], (long long)g->o->vocab - 1);
     return NULL;
 }

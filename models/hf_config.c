@@ -64,12 +64,20 @@ const char *hf_text(hf_config *r, const char *name, const char *otherwise) {
     return otherwise;
 }
 
-double hf_size(hf_config *r, const char *name, double otherwise) {
-    double v = hf_number(r, name, hf_sizes, otherwise);
+static double needed(hf_config *r, const char *name, hf_range in, double otherwise) {
+    double v = hf_number(r, name, in, otherwise);
     if (!v && !r->failed)
         r->failed =
-            xt_status_new(XT_DATA_LOSS, "\"%s\" is missing; a whole number from 1 to %d is expected", name, HF_MOST);
+            xt_status_new(XT_DATA_LOSS, "\"%s\" is missing; a whole number from 1 to %.0f is expected", name, in.most);
     return v;
+}
+
+double hf_size(hf_config *r, const char *name, double otherwise) {
+    return needed(r, name, hf_sizes, otherwise);
+}
+
+double hf_layers(hf_config *r) {
+    return needed(r, "num_hidden_layers", (hf_range){1, 1000, true}, 0);
 }
 
 xt_dtype hf_dtype(hf_config *r) {

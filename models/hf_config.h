@@ -2,7 +2,7 @@
  *
  *     hf_config r;
  *     XT_TRY(hf_open(path, &r));
- *     c.layers = (int64_t)hf_size(&r, "num_hidden_layers", 0);        0: it must be there
+ *     c.width = (int64_t)hf_size(&r, "hidden_size", 0);               0: it must be there
  *     c.eps = hf_number(&r, "layer_norm_eps", (hf_range){1e-30, 1, false}, 1e-12);
  *     return hf_close(&r, path);                                     the first error, with the path */
 #ifndef XTRAIN_MODELS_HF_CONFIG_H
@@ -29,6 +29,7 @@ const cJSON *hf_found(const hf_config *r, const char *name); /* NULL: nothing, o
 void hf_refuse(hf_config *r, const char *name, const cJSON *e, const char *expected);
 double hf_number(hf_config *r, const char *name, hf_range in, double otherwise);
 double hf_size(hf_config *r, const char *name, double otherwise);
+double hf_layers(hf_config *r); /* "num_hidden_layers", of which each is recorded op by op: not more than 1000 */
 bool hf_flag(hf_config *r, const char *name, bool otherwise);
 const char *hf_text(hf_config *r, const char *name, const char *otherwise);
 /* The dtype of the weights in the folder, as far as it is said; newer files call it "dtype". */

@@ -16,13 +16,13 @@ static void sizes(hf_config *r, llama_config *c) {
     } rows[] = {{"vocab_size", offsetof(llama_config, vocab), 0},
                 {"hidden_size", offsetof(llama_config, width), 0},
                 {"intermediate_size", offsetof(llama_config, hidden), 0},
-                {"num_hidden_layers", offsetof(llama_config, layers), 0},
                 {"num_attention_heads", offsetof(llama_config, heads), 0},
                 {"max_position_embeddings", offsetof(llama_config, context), 2048}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         double v = hf_size(r, rows[i].name, rows[i].otherwise);
         *(int64_t *)((char *)c + rows[i].at) = (int64_t)v;
     }
+    c->layers = (int64_t)hf_layers(r);
     if (r->failed) return;
     c->kv_heads = (int64_t)hf_number(r, "num_key_value_heads", hf_sizes, (double)c->heads);
     c->head_dim = (int64_t)hf_number(r, "head_dim", hf_sizes, (double)(c->width / c->heads));

@@ -268,18 +268,19 @@ static nn_entry *find(const nn_root *r, const char *name) {
     return i ? &r->entries[i - 1] : NULL;
 }
 
-static xt_tensor shape_error(const xt_src *src, const nn_entry *e, const ir_type *type) {
+/* file: that the tensor of e lies in, which the module has none of yet. */
+static xt_tensor shape_error(const xt_src *src, const nn_entry *e, const ir_type *type, const char *file) {
     str a = STR_INIT, b = STR_INIT;
     char at[256];
     ir_type_print(e->type, &a);
     ir_type_print(type, &b);
-    xt_tensor t =
-        e->t.slot ? lazy_error(src, XT_INVALID_ARGUMENT,
-                               "%s was made as %s at %s, but this call needs %s; the input's shape changed, or two "
-                               "layers share the name",
-                               e->name, str_cstr(&a), src_text(e->src, at, sizeof at), str_cstr(&b))
-                  : lazy_error(src, XT_INVALID_ARGUMENT, "%s is %s in the file that was loaded, but this call needs %s",
-                               e->name, str_cstr(&a), str_cstr(&b));
+    xt_tensor t = e->t.slot
+                      ? lazy_error(src, XT_INVALID_ARGUMENT,
+                                   "%s was made as %s at %s, but this call needs %s; the input's shape changed, or two "
+                                   "layers share the name",
+                                   e->name, str_cstr(&a), src_text(e->src, at, sizeof at), str_cstr(&b))
+                      : lazy_error(src, XT_INVALID_ARGUMENT, "%s is %s in %s, but this call needs %s", e->name,
+                                   str_cstr(&a), file ? file : "the file that was loaded", str_cstr(&b));
     str_free(&a);
     str_free(&b);
     return t;
@@ -296,7 +297,7 @@ static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is
     *data = NULL;
     *from = (lazy_source){0};
     if (l && !nn_converts(l->type, type))
-        *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type);
+        *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type, r->loaded_path);
     else if (!l && r->loaded_all)
         *out = lazy_error(src, XT_NOT_FOUND, "%s holds no tensor %s, which the module needs", r->loaded_path, name);
     else {
@@ -372,7 +373,7 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
     if (!e) return make(src, m->root, name, is_param, (nn_recipe){init, .a = a}, type);
     base_free(name);
     if (e->bits) return nn_dequantized(src, m->root, e, rank, dims);
-    return e->type == type ? e->t : shape_error(src, e, type);
+    return e->type == type ? e->t : shape_error(src, e, type, NULL);
 }
 
 xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a, xt_dtype dtype,
