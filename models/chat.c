@@ -68,6 +68,7 @@ const char *chat_template_name(const chat_template *t) {
 static xt_status text_in(const char *dir, const char *name, const char *entry, char **out) {
     char path[4300], *text;
     size_t n;
+    xt_status s = NULL;
     *out = NULL;
     if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, name) >= sizeof path || access(path, F_OK) != 0) return NULL;
     XT_TRY(xt_read_file(path, &text, &n));
@@ -77,10 +78,11 @@ static xt_status text_in(const char *dir, const char *name, const char *entry, c
         cJSON *json = cJSON_ParseWithLength(text, n);
         const char *said = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, entry));
         if (said) *out = strdup(said);
+        if (!cJSON_IsObject(json)) s = xt_status_new(XT_DATA_LOSS, "%s is no JSON object", path);
         cJSON_Delete(json);
     }
     xt_text_free(text);
-    return NULL;
+    return s;
 }
 
 /* Words of templates that add to a conversation what no message has, or take something away. */

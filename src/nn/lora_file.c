@@ -109,7 +109,11 @@ static xt_status take_tensors(lora_file *l, const char *path) {
                               path, e->name);
         if (e->rank != 2 || !ir_dtype_is_float(e->dtype) || e->dims[0] < 1 || e->dims[1] < 1)
             return status_new(XT_DATA_LOSS, NULL, "%s: tensor %.200s is no matrix of floats", path, e->name);
-        *(is_a ? &p->a : &p->b) = e;
+        const st_entry **place = is_a ? &p->a : &p->b;
+        if (*place)
+            return status_new(XT_DATA_LOSS, NULL, "%s: %.200s and %.200s are the same matrix; one of them is expected",
+                              path, (*place)->name, e->name);
+        *place = e;
     }
     for (size_t i = 0; i < l->n; i++) {
         const lora_part *p = &l->parts[i];
