@@ -143,13 +143,14 @@ XT_API size_t xt_named_size_at(const xt_src *src, size_t size, const char *text)
 /* Warnings that are none of the caller's (fields said twice in C, fields left out in C++) are off from one statement
  * expression, which is only looked at for its size, to the other. The caller's own initialisers keep theirs. */
 #ifdef __cplusplus
-#define XT_UNNAMED_IS_AN_ERROR_
-#else
-#define XT_UNNAMED_IS_AN_ERROR_ \
-    _Pragma("GCC diagnostic error \"-Wdesignated-init\"") _Pragma("GCC diagnostic ignored \"-Woverlength-strings\"")
+#define XT_STRICT_
+#else /* what C takes for an option: one without a name, and a constant of another enum */
+#define XT_STRICT_                                                                                              \
+    _Pragma("GCC diagnostic error \"-Wdesignated-init\"") _Pragma("GCC diagnostic error \"-Wenum-conversion\"") \
+        _Pragma("GCC diagnostic ignored \"-Woverlength-strings\"")                                              \
+            _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")
 #endif
-#define XT_QUIET_BEGIN_(warning) \
-    __extension__({ _Pragma("GCC diagnostic push") _Pragma(warning) XT_UNNAMED_IS_AN_ERROR_ 0; })
+#define XT_QUIET_BEGIN_(warning) __extension__({ _Pragma("GCC diagnostic push") _Pragma(warning) XT_STRICT_ 0; })
 #define XT_QUIET_END_ __extension__({ _Pragma("GCC diagnostic pop") 0; })
 #endif
 #ifdef __cplusplus
@@ -168,7 +169,9 @@ extern "C" {
      xt_options_(sizeof(XT_QUIET_BEGIN_("GCC diagnostic ignored \"-Wmissing-field-initializers\"")), \
                  XT_OPTS_(type, __VA_ARGS__), sizeof(XT_QUIET_END_)))
 #else
-#define XT_OPTS(type, ...) (XT_NAMED_(XT_TEXT_(__VA_ARGS__)), XT_OPTS_(type, __VA_ARGS__))
+#define XT_OPTS(type, ...)                                                                             \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")( \
+        XT_NAMED_(XT_TEXT_(__VA_ARGS__)), XT_OPTS_(type, __VA_ARGS__)) _Pragma("GCC diagnostic pop")
 #endif
 #define XT_DEFAULT_(field, value) static constexpr auto field = value;
 #define XT_DEFAULTS_OF(type)            \
@@ -185,12 +188,14 @@ extern "C" {
 #define XT_OPTS_(type, ...) XT_SIZED_OPTS_(type, sizeof(type), __VA_ARGS__)
 #define XT_SIZED_OPTS_(type, size, ...) ((type){.struct_size = size, XT_DEFAULTS_##type(XT_DEFAULT_) __VA_ARGS__})
 #if defined(__clang__)
-#define XT_OPTS(type, ...)                                                                                        \
-    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Winitializer-overrides\"")              \
-        _Pragma("clang diagnostic ignored \"-Woverlength-strings\"") __builtin_choose_expr(                       \
-            XT_NAMED_(XT_TEXT_(__VA_ARGS__)),                                                                     \
-            XT_SIZED_OPTS_(type, xt_named_size_at(XT_HERE, sizeof(type), XT_TEXT_(__VA_ARGS__)), __VA_ARGS__), 0) \
-            _Pragma("clang diagnostic pop")
+#define XT_OPTS(type, ...)                                                                                             \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Winitializer-overrides\"")                   \
+        _Pragma("clang diagnostic ignored \"-Woverlength-strings\"")                                                   \
+            _Pragma("clang diagnostic ignored \"-Wmissing-field-initializers\"")                                       \
+                _Pragma("clang diagnostic error \"-Wenum-conversion\"") __builtin_choose_expr(                         \
+                    XT_NAMED_(XT_TEXT_(__VA_ARGS__)),                                                                  \
+                    XT_SIZED_OPTS_(type, xt_named_size_at(XT_HERE, sizeof(type), XT_TEXT_(__VA_ARGS__)), __VA_ARGS__), \
+                    0) _Pragma("clang diagnostic pop")
 #elif defined(__GNUC__)
 #define XT_OPTS(type, ...)                                                                             \
     __builtin_choose_expr(sizeof(XT_QUIET_BEGIN_("GCC diagnostic ignored \"-Woverride-init\"")) > 0 && \
@@ -199,6 +204,18 @@ extern "C" {
 #else
 #define XT_OPTS(type, ...) XT_OPTS_(type, __VA_ARGS__)
 #endif
+#endif
+/* An argument that is one of an enum's words: another enum's does not compile (in C++ it never does). */
+#if defined(__cplusplus) || !defined(__GNUC__)
+#define XT_WORD_(type, word) (word)
+#elif defined(__clang__)
+#define XT_WORD_(type, word)                                                                               \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic error \"-Wenum-conversion\"")((type){word}) \
+        _Pragma("clang diagnostic pop")
+#else
+#define XT_WORD_(type, word)                                                                                         \
+    __builtin_choose_expr(sizeof(XT_QUIET_BEGIN_("GCC diagnostic ignored \"-Woverride-init\"")) > 0, ((type){word}), \
+                          XT_QUIET_END_)
 #endif
 
 /* The highest rank of a front-end tensor (the IR itself has no limit). */
@@ -366,7 +383,8 @@ typedef int64_t xt_number_;
 XT_API const char *xt_dtype_name(xt_dtype t); /* "f32", "i64", "bool", ...; "none" for what is not a dtype */
 XT_API size_t xt_dtype_size(xt_dtype t); /* bytes of one element on the host; sub-byte types and bool take 1 */
 
-/* A dtype and a shape; the rank is the number of dims before the first 0. {XT_F32, {1, 28, 28}}, {XT_I64} = scalar. */
+/* A dtype and a shape; the rank is the number of dims before the first 0. {XT_F32, {1, 28, 28}}; a scalar is {XT_I64}
+ * among options, elsewhere {XT_I64, {0}} where -Wextra is to be silent. */
 typedef struct xt_spec {
     xt_dtype dtype;
     int64_t dims[XT_MAX_RANK];
@@ -421,6 +439,7 @@ typedef struct xt_status_s *xt_status;
 
 XT_API xt_code xt_status_code(xt_status s); /* XT_OK for NULL */
 XT_API const char *xt_code_name(xt_code c); /* "INVALID_ARGUMENT", ... */
+#define xt_code_name(code) (xt_code_name)(XT_WORD_(xt_code, code))
 /* whole text with "file:line: " in front when known; "" for NULL */
 XT_API const char *xt_status_message(xt_status s);
 XT_API void xt_status_free(xt_status s); /* NULL is allowed; ends the text that xt_status_message gave */
@@ -435,6 +454,7 @@ __attribute__((format(printf, 2, 3)))
 #endif
 XT_API xt_status
 xt_status_new(xt_code code, const char *fmt, ...);
+#define xt_status_new(code, ...) (xt_status_new)(XT_WORD_(xt_code, code), __VA_ARGS__)
 
 /* A whole file, for functions of one's own (a tokenizer, a model's configuration). Reading: a regular file, or a pipe
  * without a name; a folder, a FIFO or a device is an error before it is opened. *out has a 0 behind its *n bytes and is

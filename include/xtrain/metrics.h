@@ -90,7 +90,7 @@ typedef enum xt_class_score {
     XT_SCORE_BALANCED_ACCURACY
 } xt_class_score;
 #define XT_CLASS_SCORE_(score, out, labels, average, ...) \
-    xt_class_score_at(XT_HERE, out, labels, score, average, XT_OPTS(xt_metric_opts, __VA_ARGS__))
+    xt_class_score_at(XT_HERE, out, labels, score, XT_WORD_(xt_average, average), XT_OPTS(xt_metric_opts, __VA_ARGS__))
 /* (out, labels, average) */
 #define xt_precision_avg(out, labels, ...) XT_CLASS_SCORE_(XT_SCORE_PRECISION, out, labels, __VA_ARGS__, )
 #define xt_recall_avg(out, labels, ...) XT_CLASS_SCORE_(XT_SCORE_RECALL, out, labels, __VA_ARGS__, )
@@ -147,6 +147,7 @@ typedef enum xt_normalize {
     XT_NORMALIZE_ALL
 } xt_normalize;
 XT_API int64_t xt_logged_confusion(const char *name, xt_normalize how, double *out, int64_t n);
+#define xt_logged_confusion(name, how, out, n) (xt_logged_confusion)(name, XT_WORD_(xt_normalize, how), out, n)
 
 /* The mean of the last `window` values of one element each, kept on the device: xt_log("loss/avg", xt_running_mean(r,
  * loss), .reduce = XT_LAST). Of this rank: with .sync_dist the row has the mean of the ranks' means, weighted by their

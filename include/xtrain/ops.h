@@ -766,8 +766,9 @@ typedef struct XT_OPTIONS_ xt_scatter_opts {
 } xt_scatter_opts;
 /* No gradient of products. */
 #define xt_scatter_reduce(x, axis, index, updates, ...) XT_SCATTER_REDUCE_(x, axis, index, updates, __VA_ARGS__, )
-#define XT_SCATTER_REDUCE_(x, axis, index, updates, how, ...) \
-    xt_scatter_reduce_at(XT_HERE, x, XT_NUMBER_(axis), index, updates, how, XT_OPTS(xt_scatter_opts, __VA_ARGS__))
+#define XT_SCATTER_REDUCE_(x, axis, index, updates, how, ...)                                       \
+    xt_scatter_reduce_at(XT_HERE, x, XT_NUMBER_(axis), index, updates, XT_WORD_(xt_reduction, how), \
+                         XT_OPTS(xt_scatter_opts, __VA_ARGS__))
 XT_API xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
                                       xt_reduction how, xt_scatter_opts o);
 /* slices times alpha added */
@@ -800,7 +801,8 @@ XT_API xt_tensor xt_histc_at(const xt_src *src, xt_tensor x, int64_t bins, doubl
 typedef enum xt_bag_mode { XT_BAG_MEAN, XT_BAG_SUM, XT_BAG_MAX } xt_bag_mode;
 /* Rows of a table [V,D] reduced over the last axis of indices [...,n] -> [...,D]; weights (sum only) like
  * indices, or none. */
-#define xt_embedding_bag(indices, table, mode, weights) xt_embedding_bag_at(XT_HERE, indices, table, mode, weights)
+#define xt_embedding_bag(indices, table, mode, weights) \
+    xt_embedding_bag_at(XT_HERE, indices, table, XT_WORD_(xt_bag_mode, mode), weights)
 XT_API xt_tensor xt_embedding_bag_at(const xt_src *src, xt_tensor indices, xt_tensor table, xt_bag_mode mode,
                                      xt_tensor weights);
 /* [n] -> [bins]; weights may be none; others are not counted */
@@ -988,7 +990,8 @@ XT_API xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_f
 XT_API xt_tensor xt_fftfreq_at(const xt_src *src, int64_t n, double d, bool half);
 typedef enum xt_window_kind { XT_WINDOW_HANN, XT_WINDOW_HAMMING, XT_WINDOW_BLACKMAN } xt_window_kind;
 /* PyTorch's default is periodic: symmetric false */
-#define xt_window(kind, n, symmetric, dtype) xt_window_at(XT_HERE, kind, XT_NUMBER_(n), symmetric, XT_DTYPE_(dtype))
+#define xt_window(kind, n, symmetric, dtype) \
+    xt_window_at(XT_HERE, XT_WORD_(xt_window_kind, kind), XT_NUMBER_(n), symmetric, XT_DTYPE_(dtype))
 XT_API xt_tensor xt_window_at(const xt_src *src, xt_window_kind kind, int64_t n, bool symmetric, xt_dtype dtype);
 #define XT_DEFAULTS_xt_stft_opts(is) is(hop, -1) is(win_length, -1) is(center, XT_ON)
 XT_DEFAULTS_OF(xt_stft_opts)

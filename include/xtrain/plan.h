@@ -63,6 +63,7 @@ typedef enum xt_plan_kind {
     XT_PLAN_KINDS
 } xt_plan_kind;
 XT_API const char *xt_plan_kind_name(xt_plan_kind k); /* "parameters", "optimizer state", ... */
+#define xt_plan_kind_name(kind) (xt_plan_kind_name)(XT_WORD_(xt_plan_kind, kind))
 
 typedef struct xt_plan_row { /* buffers of one line, module, op and type */
     const char *file, *module, *op, *shape, *dtype;

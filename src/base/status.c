@@ -128,7 +128,7 @@ xt_status status_new(xt_code code, const xt_src *where, const char *fmt, ...) {
     return s;
 }
 
-XT_API xt_status xt_status_new(xt_code code, const char *fmt, ...) {
+XT_API xt_status(xt_status_new)(xt_code code, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     xt_status s = status_newv(code, NULL, fmt, ap);
@@ -321,7 +321,7 @@ XT_API xt_code xt_status_code(xt_status s) {
     return status_code(s);
 }
 
-XT_API const char *xt_code_name(xt_code c) {
+XT_API const char *(xt_code_name)(xt_code c) {
     return (unsigned)c < CODE_COUNT ? code_names[c] : "UNKNOWN";
 }
 

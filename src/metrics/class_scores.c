@@ -123,7 +123,7 @@ static double line_sum(const double *m, int64_t n, int64_t step) {
     return sum;
 }
 
-int64_t xt_logged_confusion(const char *name, xt_normalize how, double *out, int64_t n) {
+int64_t(xt_logged_confusion)(const char *name, xt_normalize how, double *out, int64_t n) {
     int64_t cells = xt_logged_sums(name, out, n), c = 0;
     while (c * c < cells) c++;
     if (cells == 0 || cells > n || c * c != cells || (unsigned)how > XT_NORMALIZE_ALL) return 0;

@@ -5,7 +5,7 @@
 #include "base/handle.h"
 #include "plan/plan.h"
 
-const char *xt_plan_kind_name(xt_plan_kind k) {
+const char *(xt_plan_kind_name)(xt_plan_kind k) {
     static const char *const names[XT_PLAN_KINDS] = {"parameters", "optimizer state", "gradients",     "activations",
                                                      "batch",      "other inputs",    "results",       "constants",
                                                      "scratch",    "padding",         "fragmentation", "reserved"};

@@ -27,7 +27,9 @@ for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++17 -x c++" "g++
         'xt_zeros(XT_F32, (unsigned)n, sizeof(v), 2)' 'xt_permute(x, 0, 2, 1)' 'xt_sum_axes(x, XT_AXES(0, -1))' \
         'xt_linear(m, "fc", x, (unsigned char)n)' 'xt_concat(2, XT_TENSORS(x, x), (int)XT_TWO)' \
         'xt_full(XT_TWO, XT_F32, XT_TWO)' 'xt_embedding(m, "e", x, 10, 4)' 'xt_group_norm(m, "g", x, 4)' \
-        'xt_zeros(XT_F32, n, 2)' 'xt_zeros(XT_F32)'; do
+        'xt_zeros(XT_F32, n, 2)' 'xt_zeros(XT_F32)' 'xt_window(n ? XT_WINDOW_HANN : XT_WINDOW_HAMMING, n, 0, XT_F32)' \
+        'xt_mse_loss(x, x, .reduction = n ? XT_SUM : XT_MEAN)' \
+        '(xt_sample_loader(.batch = 2, .count = n, .x = {XT_F32, {4}}, .y = {XT_I64}), x)'; do
         check "$name: $code compiles" try "$compiler" "$code"
     done
     case $name in
@@ -64,14 +66,17 @@ for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++17 -x c++" "g++
     esac
     # Options without names, numbers in place of a dtype, dtypes in place of numbers: each macro that has any, one error
     # a call.
-    for mistake in unnamed unnamed-later dtype number; do
+    for mistake in unnamed unnamed-later dtype number word word-alone; do
         says='options are named'
         [ "$mistake $name" != "unnamed-later gcc" ] || says='positional initialization of field'
         [ $mistake != dtype ] || says='a number stands where a dtype belongs'
         [ $mistake != number ] || says=$dtype_error
+        once=cat # the error of a word is of its own place, and there may be more than one
+        case $mistake in word*) says='conver.*\(xt_\|enum\)' once='sort -u' ;; esac
         case "$mistake $name" in
         "unnamed-later clang") continue ;; # the call itself says so: below
-        "dtype "*++) continue ;; # no number is a dtype in C++
+        "dtype "*++ | word*" clang++") continue ;; # no number is a dtype in C++, nor a word of an enum another's
+        "word clang" | "word-alone "g*) continue ;;
         esac
         [ -s "$tmp/$mistake" ] || python3 "$root/tests/cli/calls.py" "$root/include/xtrain" $mistake >"$tmp/$mistake"
         limit=
@@ -85,7 +90,8 @@ for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++17 -x c++" "g++
         # shellcheck disable=SC2086
         $compiler $limit -fsyntax-only -I"$root/include" "$tmp/wrong.c" >"$tmp/out" 2>&1
         check "$name: each of the $(wc -l <"$tmp/$mistake") calls ($mistake) is refused" \
-            [ "$(grep -c "error:.*$says" "$tmp/out")" = "$(wc -l <"$tmp/$mistake")" ]
+            [ "$(grep "error:.*$says" "$tmp/out" | sed 's/.*wrong.c:\([0-9]*\):.*/\1/' | $once | wc -l)" = \
+            "$(wc -l <"$tmp/$mistake")" ]
         check "there are many ($mistake)" [ "$(wc -l <"$tmp/$mistake")" -gt 20 ]
     done
 done

@@ -5,11 +5,15 @@ usage: calls.py INCLUDE_DIR unnamed        each macro that takes options, with a
        calls.py INCLUDE_DIR unnamed-later  the same behind one that has its name
        calls.py INCLUDE_DIR dtype          each macro that takes a dtype, with a number there
        calls.py INCLUDE_DIR number         each number that a macro takes (a dim, a count, an axis), with a dtype there
+       calls.py INCLUDE_DIR word           each option and argument that is one of an enum's words, with another enum's
+       calls.py INCLUDE_DIR word-alone     the same without calls: clang looks at those without other errors
 """
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+import options
 
 MOST_ARGUMENTS = 8
 
@@ -38,8 +42,8 @@ def first_field(folder, struct):
     sys.exit(f"{struct}: there is no such struct of options")
 
 
-def unnamed(folder, later):
-    """The fewest arguments behind which a number lands in a struct of options."""
+def behind(folder):
+    """Of each macro that takes options: its name, how few arguments stand in front of them, and their struct."""
     names = sorted(set(macros(folder)))
     calls = [(n, k) for n in names for k in range(MOST_ARGUMENTS + 1)]
     seen, found = expanded(folder, [f"{n}({', '.join(['p'] * k + ['777'])})" for n, k in calls]), set()
@@ -47,8 +51,62 @@ def unnamed(folder, later):
         m = re.search(r"\((xt_\w+_opts)\)\{\.struct_size = [^{}]*,\s*777\b[^{}]*\}", seen.get(i, ""))
         if m and name not in found:
             found.add(name)
-            named = f".{first_field(folder, m.group(1))} = {{0}}, " if later else ""
-            print(f"    (void){name}({', '.join(['p'] * k + [named + '777'])});")
+            yield name, k, m.group(1)
+
+
+def unnamed(folder, later):
+    """The fewest arguments behind which a number lands in a struct of options."""
+    for name, k, struct in behind(folder):
+        named = f".{first_field(folder, struct)} = {{0}}, " if later else ""
+        print(f"    (void){name}({', '.join(['p'] * k + [named + '777'])});")
+
+
+def enums(folder):
+    """{enum: a constant of it}"""
+    text = "".join(re.sub(r"/\*.*?\*/", " ", p.read_text(), flags=re.S) for p in sorted(Path(folder).glob("*.h")))
+    return {m.group(1): m.group(2) for m in re.finditer(r"typedef enum (xt_\w+[a-z]) \{\s*(\w+)", text)}
+
+
+def word(folder, alone):
+    """Each option and each argument of an enum is given another enum's constant, and each enum those of all others."""
+    known, fields, places = enums(folder), {}, {}
+    for _, _, struct, body in options.structs(folder):
+        fields[struct] = [(f, kind) for kind, f, _, _ in options.fields(body) if kind in known]
+    for name, k, struct in behind(folder):
+        for f, kind in fields[struct]:
+            call = f"XT_OPTS({struct}, .{f} = WORD)" if alone else f"{name}({', '.join(['p'] * k + [f'.{f} = WORD'])})"
+            places.setdefault(kind, []).append(call)
+    for kind, call in worded(folder, known.keys() - {"xt_dtype"}):
+        places.setdefault(kind, []).append(f"XT_WORD_({kind}, WORD)" if alone else call)
+    for kind, calls in places.items():
+        others = [c for e, c in known.items() if e != kind]
+        for i in range(max(len(calls), len(others))):
+            call = re.sub(r"\bWORD\b", others[i % len(others)], calls[i % len(calls)])
+            print(f"    (void){call};")
+
+
+def worded(folder, known):
+    """Each argument that is all of a parameter of an enum: (enum, the call); a function without a macro as it is."""
+    kinds, names = {}, sorted(set(macros(folder)))
+    for path in sorted(Path(folder).glob("*.h")):
+        text = re.sub(r"/\*.*?\*/", " ", path.read_text(), flags=re.S)
+        for m in re.finditer(r"XT_API[^;(]*?\b(xt_\w+)\(([^;{]*?)\);", text):
+            kinds[m.group(1)] = [" ".join(p.split()).rsplit(" ", 1)[0] for p in m.group(2).split(",")]
+    kinds = {f: given for f, given in kinds.items() if known & set(given)}
+    for f in sorted(kinds.keys() - set(names)):
+        if not re.search("_(at|opt)$", f):
+            for kind in known & set(kinds[f]):
+                yield kind, f"{f}({', '.join('WORD' if k == kind else 'p' for k in kinds[f])})"
+    calls = [(n, k) for n in names for k in range(1, MOST_ARGUMENTS + 1)]
+    seen, found = expanded(folder, [f"{n}({', '.join(f'arg{i}_' for i in range(k))})" for n, k in calls]), set()
+    for i, (name, k) in enumerate(calls):
+        for m in re.finditer(r"\b(xt_\w+)\)?\(", seen.get(i, "")):
+            given = split(seen[i][m.end():])
+            for kind, text in zip(kinds.get(m.group(1), []), given or []):
+                places = sorted({int(n) for n in re.findall(r"arg(\d+)_", text)})
+                if kind in known and len(places) == 1 and (name, places[0]) not in found and all(given):
+                    found.add((name, places[0]))
+                    yield kind, f"{name}({', '.join('WORD' if a == places[0] else 'p' for a in range(k))})"
 
 
 def dtype(folder):
@@ -119,5 +177,7 @@ if __name__ == "__main__":
         number(sys.argv[1])
     elif sys.argv[2] == "dtype":
         dtype(sys.argv[1])
+    elif sys.argv[2] in ("word", "word-alone"):
+        word(sys.argv[1], sys.argv[2] == "word-alone")
     else:
         unnamed(sys.argv[1], sys.argv[2] == "unnamed-later")
