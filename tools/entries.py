@@ -353,6 +353,7 @@ def main():
     entered = [f for f in functions if has_entry(f, exceptions, kinds)]
     if what == "names":
         print("/* Written by tools/entries.py: what src/ defines is linked under other names than the entries. */")
+        print("#define XT_INSIDE 1") # src/base/base.h: lines of the library's own are no user's
         for f in entered:
             print(f"#pragma redefine_extname {f.name} unchecked_{f.name}")
     elif what == "entries":

@@ -148,6 +148,11 @@ static inline void src_call_ends(const xt_src **outer) {
 #define SRC_CALLED_FROM(src)                                                            \
     __attribute__((cleanup(src_call_ends))) const xt_src *src_outer_ = src_called_from; \
     if (!src_outer_) src_called_from = (src)
+/* In the library's own sources a call of a public macro has the line of the program's call that is under way. */
+#ifdef XT_INSIDE
+#undef XT_HERE
+#define XT_HERE src_called_from
+#endif
 bool src_hidden(src_id id); /* of a file that xt_hide_source named */
 const xt_src *src_get(src_id id); /* never NULL: {"?", 0, "?"} for 0; lives for the whole process */
 const char *src_text(src_id id, char *buf, size_t n); /* "train.c:41"; gives buf back */

@@ -14,8 +14,16 @@ xt_callback *callback_make(const xt_callback_desc *d, void *user) {
     memcpy(&c->d, d, n);
     c->d.name = intern_text(intern(d->name ? d->name : "callback"));
     c->user = user;
+    c->made = src_intern(src_called_from);
     live_add(LIVE_callback, 1);
     return c;
+}
+
+const xt_src *callback_enters(const xt_trainer *t, const xt_callback *c) {
+    const xt_src *outer = src_called_from;
+    src_id line = c->made ? c->made : t->src;
+    if (!c->own && line) src_called_from = src_get(line);
+    return outer;
 }
 
 xt_callback *xt_callback_new(const xt_callback_desc *d, void *user) {

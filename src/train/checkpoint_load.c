@@ -114,9 +114,10 @@ static xt_status restore_tensors(xt_trainer *t, st_file *f, const char *path) {
         const ir_type *type = ir_tensor(e->dtype, (size_t)e->rank, e->dims);
         void *data = base_malloc(n + 1);
         xt_status s = data && type ? st_read(f, e, data, n) : status_oom(n, path);
-        if (!s)
-            s = opt ? optim_restore(opt, own, type, data)
-                    : cb->tensors->restore(own, e->dtype, e->rank, e->dims, data, false, cb->user);
+        if (!s && opt)
+            s = optim_restore(opt, own, type, data);
+        else if (!s)
+            TRAIN_HOOK(s =, t, cb, tensors->restore, own, e->dtype, e->rank, e->dims, data, false);
         base_free(data);
         XT_TRY(s);
     }
@@ -446,7 +447,7 @@ static xt_status take_averages(xt_trainer *t, st_file *f, const char *path, bool
     *out_took = false;
     if (there && xt_module_tensors(t->net)) {
         *out_took = true;
-        return nn_load_checked(XT_HERE, t->net, path,
+        return nn_load_checked(src_get(t->src), t->net, path,
                                XT_OPTS(xt_load_opts, .prefix = average_prefix, .strict = XT_OFF));
     }
     for (size_t i = 0; there && !s && i < st_count(f); i++) {
@@ -479,7 +480,7 @@ xt_status checkpoint_for_pass(xt_trainer *t) {
     bool averages = false;
     /* a file of weights alone has neither */
     if (!s && (st_find(f, CHECKPOINT_CHECKSUM) || st_get_meta(f, "global_step"))) s = check_sum(f, path);
-    if (!s) s = nn_load_checked(XT_HERE, t->net, checkpoint_source_name(&c), XT_OPTS(xt_load_opts, ));
+    if (!s) s = nn_load_checked(src_get(t->src), t->net, checkpoint_source_name(&c), XT_OPTS(xt_load_opts, ));
     if (!s) s = take_averages(t, f, checkpoint_source_name(&c), &averages);
     if (!s && world_get()->rank == 0)
         log_msg(XT_SEV_INFO, "weights of %s%s", path, averages ? " (their averages)" : "");
@@ -511,7 +512,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) s = check_sum(f, path);
     if (!s) warn_differences(t, f, path);
     if (!s) settle_position(t, f, &r);
-    if (!s) s = nn_load_checked(XT_HERE, t->net, checkpoint_source_name(&c), XT_OPTS(xt_load_opts, ));
+    if (!s) s = nn_load_checked(src_get(t->src), t->net, checkpoint_source_name(&c), XT_OPTS(xt_load_opts, ));
     if (!s) xt_seed(r.seed);
     if (!s && t->opt) xt_optimizer_set_lr_at(NULL, t->opt, r.lr);
     for (int i = 0; i < t->n_opts && !s; i++) {

@@ -103,8 +103,11 @@ static xt_status give_to_callback(const xt_trainer *t, const char *name, int64_t
     for (size_t c = 0; own && c < t->n_callbacks; c++) {
         const xt_callback *cb = t->callbacks[c];
         size_t len = strlen(cb->d.name);
-        if (cb->tensors && cb->tensors->of_ranks && (size_t)(own - name) == len && memcmp(cb->d.name, name, len) == 0)
-            return cb->tensors->restore(own + 1, XT_F32, 1, &n, row, true, cb->user);
+        if (!cb->tensors || !cb->tensors->of_ranks || (size_t)(own - name) != len || memcmp(cb->d.name, name, len) != 0)
+            continue;
+        xt_status s;
+        TRAIN_HOOK(s =, t, cb, tensors->restore, own + 1, XT_F32, 1, &n, row, true);
+        return s;
     }
     return NULL; /* of a callback that this run does without */
 }

@@ -265,7 +265,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     lazy_position_of_thread()->samples = t->position.samples; /* not those of an earlier fit of this process */
     for (size_t i = 0; i < t->n_callbacks && !s; i++)
         if (t->callbacks[i]->d.fit_start && !callback_rests(t, t->callbacks[i]))
-            s = t->callbacks[i]->d.fit_start(t, t->callbacks[i]->user);
+            TRAIN_HOOK(s =, t, t->callbacks[i], d.fit_start, t);
     if (!s && task->on_fit_start) task->on_fit_start(t->net, task->user);
     log_artifacts_send();
     t->validated_ns = clock_ns();

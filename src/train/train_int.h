@@ -46,6 +46,7 @@ struct xt_callback {
     /* "min val/loss": which of its kind it is, so that a resumed run may add them in another order; NULL = go
      * by the order */
     const char *watches;
+    src_id made; /* where; 0: by the trainer */
 };
 
 typedef struct train_position { /* where the next micro-batch is */
@@ -189,12 +190,21 @@ xt_status train_set_option(xt_trainer *t, const char *name, const char *value);
 /* of an option that is not there: what Lightning's is called here; takes s */
 xt_status train_explain_name(xt_status s, const char *name);
 
-/* callback.c: calls the hook of every callback, in order. */
+/* callback.c: what a callback of the library's records has the line that made it (else the trainer's); gives what
+ * src_called_from was. */
+const xt_src *callback_enters(const xt_trainer *t, const xt_callback *c);
+#define TRAIN_HOOK(gives, t, c, hook, ...)              \
+    do {                                                \
+        const xt_src *outer_ = callback_enters(t, (c)); \
+        gives(c)->hook(__VA_ARGS__, (c)->user);         \
+        src_called_from = outer_;                       \
+    } while (0)
+/* Calls the hook of every callback, in order. */
 #define TRAIN_CALL(t, hook, ...)                                                      \
     do {                                                                              \
         for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                              \
             if ((t)->callbacks[i_]->d.hook && !callback_rests(t, (t)->callbacks[i_])) \
-                (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user);    \
+                TRAIN_HOOK(, t, (t)->callbacks[i_], d.hook, __VA_ARGS__);             \
     } while (0)
 /* The same of some: the program's own callbacks, which may log, and the library's, which watch values. */
 #define TRAIN_CALL_OWN(t, is_own, hook, ...)                                         \
@@ -202,7 +212,7 @@ xt_status train_explain_name(xt_status s, const char *name);
         for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                             \
             if ((t)->callbacks[i_]->own == (is_own) && (t)->callbacks[i_]->d.hook && \
                 !callback_rests(t, (t)->callbacks[i_]))                              \
-                (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user);   \
+                TRAIN_HOOK(, t, (t)->callbacks[i_], d.hook, __VA_ARGS__);            \
     } while (0)
 /* At the end of a fit or a pass: each hook runs whatever became of what was before it, and an error of its own is told
  * beside the one that the fit ends with. */
@@ -213,11 +223,11 @@ xt_status train_explain_name(xt_status s, const char *name);
         call;                    \
         lazy_put_back(&aside_);  \
     } while (0)
-#define TRAIN_CALL_AT_END(t, hook, ...)                                                          \
-    do {                                                                                         \
-        for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                                         \
-            if ((t)->callbacks[i_]->d.hook && !callback_rests(t, (t)->callbacks[i_]))            \
-                TRAIN_AT_END((t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user)); \
+#define TRAIN_CALL_AT_END(t, hook, ...)                                                 \
+    do {                                                                                \
+        for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                                \
+            if ((t)->callbacks[i_]->d.hook && !callback_rests(t, (t)->callbacks[i_]))   \
+                TRAIN_AT_END(TRAIN_HOOK(, t, (t)->callbacks[i_], d.hook, __VA_ARGS__)); \
     } while (0)
 /* accumulation_schedule.c: the window's size in this epoch, if a callback says one; gives the epoch at which
  * it may change */
