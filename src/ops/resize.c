@@ -1,8 +1,8 @@
 /* Resizing images: nearest, linear and cubic interpolation dim after dim, and the moves between channels and pixels.
  *
  * Output row i of a dim comes from position p of the input: p = i*s with corners aligned (s = (in-1)/(out-1)) and for
- * nearest (s = in/out or 1/scale), else p = s*(i+1/2) - 1/2. Positions are f32 arithmetic recorded as ops, in PyTorch's
- * order, so the same rows are chosen to the last bit. */
+ * nearest (s = in/out or 1/scale), else p = s*(i+1/2) - 1/2. Positions are arithmetic recorded as ops, f64 for f64
+ * and else f32, in PyTorch's order, so the same rows are chosen to the last bit. */
 #include <math.h>
 
 #include "ops/ops.h"
@@ -13,14 +13,14 @@ typedef struct axis_map {
     int64_t in, out;
     double scale; /* the step in the input for one row of output */
     bool corners;
-    const ir_type *rows; /* f32 [out] */
+    const ir_type *rows; /* f32 or f64 [out] */
 } axis_map;
 
 static ir_value *constant(const axis_map *m, double v) {
-    return ir_splat(m->b, m->rows, (double)(float)v);
+    return ir_splat(m->b, m->rows, v);
 }
 
-/* The rows `at` (f32, whole numbers) of x along the axis, kept inside. */
+/* The rows `at` (whole numbers) of x along the axis, kept inside. */
 static ir_value *rows_at(const axis_map *m, ir_value *x, ir_value *at) {
     ir_builder *b = m->b;
     size_t rank = x->type->rank, k = 0;
@@ -154,7 +154,7 @@ xt_tensor xt_interpolate_at(const xt_src *src, xt_tensor x, xt_interpolate_opts 
         double scale = corners       ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0)
                        : o.scale > 0 ? 1 / o.scale
                                      : (double)in / (double)out;
-        axis_map m = {b, i, in, out, scale, corners, ir_tensor(XT_F32, 1, &out)};
+        axis_map m = {b, i, in, out, scale, corners, ir_tensor(t == XT_F64 ? XT_F64 : XT_F32, 1, &out)};
         y = resize(&m, y, o.mode);
     }
     y = y ? ir_convert(b, y, t) : NULL;

@@ -183,7 +183,7 @@ xt_tensor xt_quantile_at(const xt_src *src, xt_tensor x, double q, int axis) {
     if (!i) return lazy_wrap(NULL, "xt_quantile");
     double rank = q * (double)(v->type->dims[a] - 1), part = rank - floor(rank);
     int64_t lower = (int64_t)floor(rank), upper = (int64_t)ceil(rank);
-    bool data = ex_given(src, "xt_quantile", XT_F32, q).data != NULL;
+    bool data = ex_given(src, "xt_quantile", v->type->dtype, q).data != NULL;
     ir_value *low = ops_gather_axis(b, v, a, at_rank(src, i, a, ex_derived(src, XT_I64, data, (double)lower)));
     ir_value *high = ops_gather_axis(b, v, a, at_rank(src, i, a, ex_derived(src, XT_I64, data, (double)upper)));
     ir_value *gap = ir_subtract(b, high, low);
