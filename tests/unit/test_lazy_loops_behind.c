@@ -82,6 +82,39 @@ static void at_the_head(loop *l) {
     xt_log("loss", s.loss);
 }
 
+static void alone_at_the_head(loop *l) {
+    xt_log_value("i", l->i, .on_epoch = XT_ON, .reduce = XT_LAST);
+    train(l);
+}
+
+static void seldom_at_the_head(loop *l) {
+    if (l->i % 3 == 1) xt_log_value("i", l->i, .on_epoch = XT_ON, .reduce = XT_LAST);
+    xt_backward(xt_cross_entropy(xt_forward(l->m, batch(l->i)), labels(l->i)));
+    xt_optimizer_step(l->o);
+}
+
+static void later_at_the_head(loop *l) {
+    if (l->i % 5 == 4) xt_log_value("i", l->i, .on_epoch = XT_ON, .reduce = XT_LAST);
+    xt_backward(xt_cross_entropy(xt_forward(l->m, batch(l->i)), labels(l->i)));
+    xt_optimizer_step(l->o);
+    if (l->i % 7 == 5) xt_log_value("end", l->i, .on_epoch = XT_ON, .reduce = XT_LAST);
+}
+
+static void tensor_at_the_head(loop *l) {
+    xt_log("x", xt_mean(batch(l->i)), .on_epoch = XT_ON, .reduce = XT_LAST);
+    train(l);
+}
+
+static void head_middle_and_end(loop *l) {
+    xt_log_value("head", l->i, .reduce = XT_LAST);
+    xt_tensor x = batch(l->i), y = labels(l->i), loss = xt_cross_entropy(xt_forward(l->m, x), y);
+    xt_log("middle", loss, .reduce = XT_LAST);
+    xt_backward(loss);
+    xt_log_value("update", l->i, .reduce = XT_LAST);
+    xt_optimizer_step(l->o);
+    xt_log_value("end", l->i, .reduce = XT_LAST);
+}
+
 static void under_an_if(loop *l) {
     step s = train(l);
     if (l->i % 5 == 3) xt_log("seldom", xt_mean(xt_square(s.out)), .on_epoch = XT_ON);
@@ -245,6 +278,11 @@ static const struct {
     {"reductions", three_reductions},
     {"numbers alone", numbers_alone},
     {"a number at the head", at_the_head},
+    {"a number at the head alone", alone_at_the_head},
+    {"a number at the head of some", seldom_at_the_head},
+    {"a number at the head of some and at the end of others", later_at_the_head},
+    {"a tensor at the head", tensor_at_the_head},
+    {"numbers at the head, in the middle and at the end", head_middle_and_end},
     {"a value under an if", under_an_if},
     {"a running mean", running_mean},
     {"a moving average", moving_average},

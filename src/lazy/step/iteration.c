@@ -189,7 +189,8 @@ void lazy_call_begins(const char *what, const xt_src *src) {
     lazy_ctx *c = lazy_ctx_there();
     lazy_iteration *it = c ? c->iteration : NULL;
     if (!it || !it->by || !it->by->ends_iteration || c->in_boundary || is_aside(c, it)) return;
-    if (!lazy_lines_have(&it->first, src_intern(src)) || !may_end(c)) return;
+    src_id line = src_intern(src);
+    if ((!lazy_lines_have(&it->first, line) && !lazy_above_update(it, line)) || !may_end(c)) return;
     if (!lazy_iteration_has_begun(c, it)) end_iteration(c, it, what, src);
 }
 

@@ -10,6 +10,7 @@ typedef struct lazy_lines { /* a set; a loop's body has some dozen at most */
     size_t n, cap;
 } lazy_lines;
 bool lazy_lines_have(const lazy_lines *l, src_id line);
+bool lazy_above_update(const lazy_iteration *it, src_id line); /* a call there is of the next iteration */
 
 /* By the program itself, of a module, which made the step slots [begin, end), or of what makes none (logging): there
  * begin is end. */

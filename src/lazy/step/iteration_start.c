@@ -9,7 +9,8 @@
  * is built in the first iteration alone). A start that is found too late does no harm: what lies before it is kept
  * alive. One that is found too early would cut gradients or let tensors die, so a line that D E has too is none, and
  * where more is made on lines that are of both (a function that both call, a loop on one line) than D E had, the step
- * goes on. */
+ * goes on. Calls that only some iterations make (a value logged every tenth time) are in neither part: one that stands
+ * above the update in the function of the update is of the next iteration, for the program came there by the loop. */
 #include "lazy/step/iteration.h"
 
 /* --- sets of lines --- */
@@ -26,6 +27,12 @@ static bool add_line(lazy_lines *l, src_id line) {
 static void remove_line(lazy_lines *l, src_id line) {
     for (size_t i = 0; i < l->n; i++)
         if (l->at[i] == line) l->at[i--] = l->at[--l->n];
+}
+
+bool lazy_above_update(const lazy_iteration *it, src_id line) {
+    const xt_src *call = src_get(line), *update = src_get(it->by->at);
+    return line && it->by->at && call->file == update->file && call->func == update->func && /* interned */
+           call->line < update->line && !lazy_lines_have(&it->behind, line);
 }
 
 /* --- gradients --- */
@@ -190,7 +197,10 @@ static bool list_behind(const lazy_ctx *c, lazy_iteration *it, place start) {
         ok = add_line(&it->behind, made(c, i)->src);
         remove_line(&it->first, line_of_call(c, it, i));
     }
-    for (size_t i = it->calls_then; i < start.calls; i++) remove_line(&it->first, it->calls[i].at);
+    for (size_t i = it->calls_then; i < start.calls && ok; i++) {
+        ok = add_line(&it->behind, it->calls[i].at);
+        remove_line(&it->first, it->calls[i].at);
+    }
     return ok;
 }
 
@@ -198,6 +208,13 @@ static bool list_behind(const lazy_ctx *c, lazy_iteration *it, place start) {
 static bool may_flow(const lazy_ctx *c, const lazy_iteration *it, size_t i) {
     const lazy_slot *s = made(c, i);
     return s->live && !s->is_state && s->value && lazy_v_needs_grad(s->value) && !is_aside(it, i);
+}
+
+/* A call without tensors at the head, which the iteration before (calls [0, then)) did not make. */
+static bool is_of_some(const lazy_iteration *it, const lazy_iteration_call *call, size_t slots, size_t then) {
+    for (size_t i = 0; i < then; i++)
+        if (it->calls[i].at == call->at) return false;
+    return call->begin == slots && call->end == slots && lazy_above_update(it, call->at);
 }
 
 bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, size_t *out_calls) {
@@ -211,6 +228,8 @@ bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u
         start.slots = walked;
         while (start.calls > update.calls && it->calls[start.calls - 1].begin >= walked) start.calls--;
     }
+    while (start.calls > update.calls && is_of_some(it, &it->calls[start.calls - 1], start.slots, update.calls))
+        start.calls--;
     *out_calls = start.calls;
     if (!list_differentiated(c, it, mark)) return false;
     if (!list_first(c, it, start, walked) || !list_behind(c, it, start)) return false;
