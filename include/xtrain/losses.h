@@ -118,7 +118,8 @@ typedef struct XT_OPTIONS_ xt_bce_opts {
     xt_tensor weight; /* a factor an element; broadcast to x */
     xt_tensor pos_weight; /* with logits only: a factor of the positive part, usually [C]; broadcast to x */
 } xt_bce_opts;
-/* x are probabilities in [0,1]; logarithms are cut at -100, as PyTorch. */
+/* x are probabilities in [0,1]; logarithms are cut at -100, as PyTorch. What is outside gives NaN, the gradient too: a
+ * sigmoid was forgotten, or xt_bce_with_logits is meant. */
 #define xt_binary_cross_entropy(x, ...) XT_BINARY_CROSS_ENTROPY_(x, __VA_ARGS__, )
 #define XT_BINARY_CROSS_ENTROPY_(x, y, ...) xt_binary_cross_entropy_at(XT_HERE, x, y, XT_OPTS(xt_bce_opts, __VA_ARGS__))
 XT_API xt_tensor xt_binary_cross_entropy_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_bce_opts o);

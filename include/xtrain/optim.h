@@ -374,9 +374,10 @@ XT_API xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *opt, xt_clip_o
  * skipped. ---
  *     xt_autocast_begin(XT_F16);  loss = ...;  xt_autocast_end();
  *     xt_backward(xt_scale_loss(scaler, loss));
- *     xt_scaler_step(scaler, opt);     unscales, then steps; where a gradient is not finite every parameter and state
- * keeps its value xt_scaler_update(scaler);        the next scale: times backoff after such a step, times growth after
- * growth_interval good ones */
+ *     xt_scaler_step(scaler, opt);
+ *     xt_scaler_update(scaler);
+ * The step unscales; where a gradient is not finite every parameter and state keeps its value. The update gives the
+ * next scale: times backoff after such a step, times growth after growth_interval good ones. */
 typedef struct xt_loss_scaler xt_loss_scaler;
 #define XT_DEFAULTS_xt_loss_scaler_opts(is) \
     is(init_scale, 65536) is(growth_factor, 2) is(backoff_factor, 0.5) is(growth_interval, 2000) is(enabled, XT_ON)

@@ -108,6 +108,13 @@ static ir_value *cut_log(ir_builder *b, ir_value *x) {
                      inside);
 }
 
+/* What is no probability (a sigmoid that was forgotten) is NaN, so that its gradient is too: the weights tell of it,
+ * where a loss that nobody prints would not. */
+static ir_value *probability(ir_builder *b, ir_value *x) {
+    ir_value *low = ir_compare(b, IR_LT, x, loss_splat(b, x, 0)), *high = ir_compare(b, IR_GT, x, loss_splat(b, x, 1));
+    return ir_select(b, ir_or(b, low, high), loss_splat(b, x, NAN), x);
+}
+
 xt_tensor xt_binary_cross_entropy_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_bce_opts o) {
     loss l;
     bool weighted = !xt_is_none(o.weight);
@@ -120,8 +127,8 @@ xt_tensor xt_binary_cross_entropy_at(const xt_src *src, xt_tensor x, xt_tensor y
                           "xt_binary_cross_entropy: .pos_weight is an option of xt_bce_with_logits; use .weight here");
     if (weighted && !loss_fit(&l, &v[2], v[0], "weight")) return l.failed;
     ir_builder *b = l.b;
-    ir_value *one = loss_splat(b, v[0], 1), *yes = ir_multiply(b, v[1], cut_log(b, v[0]));
-    ir_value *no = ir_multiply(b, ir_subtract(b, one, v[1]), cut_log(b, ir_subtract(b, one, v[0])));
+    ir_value *x0 = probability(b, v[0]), *one = loss_splat(b, x0, 1), *yes = ir_multiply(b, v[1], cut_log(b, x0));
+    ir_value *no = ir_multiply(b, ir_subtract(b, one, v[1]), cut_log(b, ir_subtract(b, one, x0)));
     ir_value *each = ir_negate(b, ir_add(b, yes, no));
     return loss_close(&l, weighted ? ir_multiply(b, each, v[2]) : each, o.reduction);
 }

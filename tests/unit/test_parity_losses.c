@@ -95,7 +95,27 @@ static void losses(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* A sigmoid that was forgotten is seen in the gradient too, and so in the weights; what is a probability is not touched
+ * by its neighbours. */
+static void no_probabilities_are_nan(void **state) {
+    (void)state;
+    static const float x[] = {0.5f, 1.5f, -0.1f, 1, 0}, y[] = {1, 1, 0, 1, 0};
+    float loss[5], slope[5];
+    xt_tensor in = xt_requires_grad(xt_from_array(x, XT_F32, 5), true);
+    xt_tensor each = xt_binary_cross_entropy(in, xt_from_array(y, XT_F32, 5), .reduction = XT_NONE);
+    xt_backward(xt_sum(each));
+    assert_null(xt_read(each, loss, sizeof loss));
+    assert_null(xt_read(xt_grad(in), slope, sizeof slope));
+    for (int i = 0; i < 5; i++) {
+        bool outside = i == 1 || i == 2;
+        assert_int_equal(isnan(loss[i]) != 0, outside);
+        assert_int_equal(isnan(slope[i]) != 0, outside);
+    }
+    assert_float_equal(slope[0], -2, 0);
+    assert_int_equal(xt_finish(), 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(losses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(losses), cmocka_unit_test(no_probabilities_are_nan)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
