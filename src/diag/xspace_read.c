@@ -51,7 +51,7 @@ static uint32_t clean(const proto_field *f) {
                       : s[i] >= 0xf0 && s[i] < 0xf5 ? 3
                                                     : f->size;
         if (s[i] == 0 || more >= f->size - i) break;
-        for (size_t k = 1; k <= more; k++)
+        for (size_t k = 1; k <= more && more < f->size; k++)
             if ((s[i + k] & 0xc0) != 0x80) more = f->size;
         if (more == f->size) break;
         i += more + 1;
