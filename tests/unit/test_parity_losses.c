@@ -104,8 +104,8 @@ static void no_probabilities_are_nan(void **state) {
     xt_tensor in = xt_requires_grad(xt_from_array(x, XT_F32, 5), true);
     xt_tensor each = xt_binary_cross_entropy(in, xt_from_array(y, XT_F32, 5), .reduction = XT_NONE);
     xt_backward(xt_sum(each));
-    assert_null(xt_read(each, loss, sizeof loss));
-    assert_null(xt_read(xt_grad(in), slope, sizeof slope));
+    assert_true(xt_read(each, loss, sizeof loss));
+    assert_true(xt_read(xt_grad(in), slope, sizeof slope));
     for (int i = 0; i < 5; i++) {
         bool outside = i == 1 || i == 2;
         assert_int_equal(isnan(loss[i]) != 0, outside);

@@ -28,7 +28,8 @@ void cpu_bind(const cpu_exec *e, cpu_device *d, void *const *in, void *const *ou
     cpu_sub_places(e, in, out, temps, at);
     for (size_t t = 0; t < p->n_thunks; t++) {
         const cpu_thunk *th = &p->thunks[t];
-        calls[t] = (cpu_call){e, th, d, next, next + th->n_in, th->scratch == CPU_NONE ? NULL : at[th->scratch]};
+        calls[t] =
+            (cpu_call){e, th, d, next, next + th->n_in, th->scratch == CPU_NONE ? cpu_no_scratch() : at[th->scratch]};
         for (uint32_t i = 0; i < th->n_in; i++) *next++ = (char *)at[th->in[i].slot] + th->in[i].offset;
         for (uint32_t i = 0; i < th->n_out; i++) *next++ = (char *)at[th->out[i].slot] + th->out[i].offset;
         rooms[t] = room_bytes(th) ? rest : NULL;

@@ -118,7 +118,7 @@ static xt_status run_list(run_state *r, cpu_device *d) {
         void **in = r->args, **out = r->args + th->n_in;
         for (uint32_t i = 0; i < th->n_in; i++) in[i] = r->at[th->in[i].slot] + th->in[i].offset;
         for (uint32_t i = 0; i < th->n_out; i++) out[i] = r->at[th->out[i].slot] + th->out[i].offset;
-        cpu_call c = {r->e, th, d, in, out, th->scratch == CPU_NONE ? NULL : r->at[th->scratch]};
+        cpu_call c = {r->e, th, d, in, out, th->scratch == CPU_NONE ? cpu_no_scratch() : r->at[th->scratch]};
         int64_t begin = r->e->profile || r->traced ? clock_ns() : 0;
         xt_status s = th->kernel->run(&c);
         if (r->traced) cpu_trace_thunk(r->traced, th, begin, clock_ns());

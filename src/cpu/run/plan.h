@@ -91,6 +91,13 @@ struct cpu_thunk {
     double flops, bytes, transcendentals;
 };
 
+/* Of a kernel that asked for no scratch: not NULL, so that the places of its parts, all of no bytes, may be computed.
+ */
+static inline void *cpu_no_scratch(void) {
+    static const _Alignas(64) char none[64];
+    return (void *)(uintptr_t)none;
+}
+
 typedef struct cpu_plan {
     cpu_slot *slots;
     size_t n_slots, cap_slots;
