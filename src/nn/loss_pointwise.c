@@ -112,7 +112,7 @@ static ir_value *cut_log(ir_builder *b, ir_value *x) {
  * where a loss that nobody prints would not. */
 static ir_value *probability(ir_builder *b, ir_value *x) {
     ir_value *low = ir_compare(b, IR_LT, x, loss_splat(b, x, 0)), *high = ir_compare(b, IR_GT, x, loss_splat(b, x, 1));
-    return ir_select(b, ir_or(b, low, high), loss_splat(b, x, NAN), x);
+    return ir_multiply(b, x, ir_select(b, ir_or(b, low, high), loss_splat(b, x, NAN), loss_splat(b, x, 1)));
 }
 
 xt_tensor xt_binary_cross_entropy_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_bce_opts o) {
