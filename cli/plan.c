@@ -175,6 +175,12 @@ static bool is_binary(const char *path) {
     return is;
 }
 
+static int wrong_value(const char *option, const char *given, const char *expected) {
+    cli_fprintf(stderr, "xtrain plan: '%s' is no value for %s: %s; xtrain plan --help lists the options\n", given,
+                option, expected);
+    return 2;
+}
+
 static int run(int argc, char **argv) {
     plan_flags f = {.precision = "fp32"};
     plan_case c = {.topology = "cpu"};
@@ -238,13 +244,10 @@ static int run(int argc, char **argv) {
     c.quick = !f.full;
     c.jobs = f.jobs > 16 ? 16 : (int)f.jobs;
     c.model = f.model ? model_find(f.model) : NULL;
-    if ((!c.bf16 && strcmp(f.precision, "fp32") != 0) || c.batch < 0 || c.seq < 0 || c.side < 0 || c.accumulate < 0 ||
-        f.rows < 0 || f.jobs < 0 || c.time_limit < 0 || (f.limit && !read_bytes(f.limit, &c.limit))) {
-        cli_fprintf(stderr,
-                    "xtrain plan: positive numbers, a --limit as 15G and precision fp32 or bf16 are needed; xtrain "
-                    "plan --help\n");
-        return 2;
-    }
+    if (!c.bf16 && strcmp(f.precision, "fp32") != 0)
+        return wrong_value("--precision", f.precision, "fp32 or bf16 is expected");
+    if (f.limit && !read_bytes(f.limit, &c.limit))
+        return wrong_value("--limit", f.limit, "a size in bytes is expected, as 15G or 900M");
     if ((rest < argc || !c.model) &&
         (c.batch || c.seq || c.side || c.accumulate || c.bf16 || c.checkpoint || c.fsdp || c.offload)) {
         cli_fprintf(stderr, "xtrain plan: --batch, --seq, --side, --accumulate, --precision, --checkpoint, --fsdp and "
