@@ -49,8 +49,11 @@ int xt_optimizer_group_opt(const xt_src *src, xt_optimizer *o, const char *patte
     if (!s && o->n_schedulers)
         s = status_new(XT_FAILED_PRECONDITION, NULL,
                        "xt_optimizer_group: make the groups before the learning rate's schedule");
-    optim_group g = {
-        .h = o->groups[0].h, .pattern = s ? NULL : base_strdup(pattern), .frozen = p.frozen == XT_ON, .initial_lr = -1};
+    optim_group g = {.h = o->groups[0].h,
+                     .pattern = s ? NULL : base_strdup(pattern),
+                     .frozen = p.frozen == XT_ON,
+                     .initial_lr = -1,
+                     .made = src_intern(src)};
     if (!s && !g.pattern) s = status_oom(64, "an optimizer's group");
     g.h.lr = p.lr != XT_AUTO ? p.lr : g.h.lr * p.lr_scale;
     g.lr_ratio = o->groups[0].h.lr > 0 ? g.h.lr / o->groups[0].h.lr : p.lr_scale;

@@ -36,6 +36,7 @@ typedef struct optim_group { /* group 0: what no pattern matches */
     double initial_lr; /* what schedules begin from; < 0: there is none yet */
     bool frozen;
     size_t members;
+    src_id made;
 } optim_group;
 
 typedef struct optim_param { /* one parameter with its state, found at the first step that has a gradient for it */

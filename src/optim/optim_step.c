@@ -58,6 +58,7 @@ bool optim_activate(xt_optimizer *o, const xt_src *src, const gradients *g) {
 
 /* A pattern that names nothing is a mistake that would otherwise show only in the result. */
 static void check_patterns(xt_optimizer *o) {
+    char at[256];
     if (o->patterns_checked || o->n_groups == 1) return;
     o->patterns_checked = true;
     for (size_t i = 0; i < o->n_groups; i++) o->groups[i].members = 0;
@@ -67,9 +68,10 @@ static void check_patterns(xt_optimizer *o) {
     for (size_t i = 1; i < o->n_groups; i++)
         if (o->groups[i].members == 0)
             log_msg(XT_SEV_WARNING,
-                    "xt_optimizer_group: no parameter is in the group \"%s\": the pattern matches none, or later "
+                    "%s: xt_optimizer_group: no parameter is in the group \"%s\": the pattern matches none, or later "
                     "groups take them all; names are as %s",
-                    o->groups[i].pattern, xt_module_tensors(o->net) ? xt_module_tensor_name(o->net, 0) : "fc1.weight");
+                    src_text(o->groups[i].made, at, sizeof at), o->groups[i].pattern,
+                    xt_module_tensors(o->net) ? xt_module_tensor_name(o->net, 0) : "fc1.weight");
 }
 
 /* --- one parameter --- */

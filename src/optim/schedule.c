@@ -33,6 +33,7 @@ xt_scheduler *schedule_new(const schedule_kind *k, xt_optimizer *opt, const char
         return NULL;
     }
     s->kind = k;
+    s->made = src_intern(src_called_from);
     s->opt = opt;
     s->interval = interval;
     s->n_base = opt->n_groups;
@@ -97,6 +98,10 @@ static void step_sequence(xt_scheduler *s) {
     }
 }
 
+void schedule_fail(const xt_scheduler *s, xt_status e) {
+    lazy_fail(s->made ? status_at(e, src_get(s->made)) : e);
+}
+
 static void step_again(void *user) {
     step(user);
 }
@@ -109,9 +114,9 @@ void xt_schedule_step(xt_scheduler *s) {
 
 static void step(xt_scheduler *s) {
     if (s->kind == &schedule_on_plateau)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
-                             "xt_schedule_step: a plateau schedule goes by a value; use xt_schedule_step_value or "
-                             "xt_schedule_step_tensor"));
+        schedule_fail(s, status_new(XT_INVALID_ARGUMENT, NULL,
+                                    "xt_schedule_step: a plateau schedule goes by a value; use xt_schedule_step_value "
+                                    "or xt_schedule_step_tensor"));
     else if (s->kind == &schedule_chained) {
         s->at++;
         for (size_t i = 0; i < s->n_children; i++) step(s->children[i]);

@@ -50,6 +50,7 @@ struct xt_scheduler {
     struct xt_scheduler *children[XT_SCHEDULE_MOST];
     size_t n_children;
     bool refused; /* its last step was an error */
+    src_id made;
 };
 
 /* A schedule of opt, attached to it, with its first rates set unless `begin` is false. NULL with a pending error:
@@ -57,5 +58,8 @@ struct xt_scheduler {
 xt_scheduler *schedule_new(const schedule_kind *k, xt_optimizer *opt, const char *what, xt_status s,
                            const schedule_numbers *n, xt_interval interval, bool begin);
 void schedule_value(xt_scheduler *s, double value); /* plateau */
+/* An error of a step: calls that step have no line of their own without debug information, so it has the line that made
+ * the schedule. */
+void schedule_fail(const xt_scheduler *s, xt_status e);
 
 #endif

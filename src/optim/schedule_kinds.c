@@ -126,8 +126,9 @@ static double one_cycle_momentum(S s) {
 static void one_cycle_advance(xt_scheduler *s) {
     if (++s->at <= s->n.length) return;
     s->refused = true;
-    lazy_fail(status_new(XT_OUT_OF_RANGE, NULL, "xt_one_cycle_schedule: step %lld of a schedule of .total_steps = %lld",
-                         (long long)s->at, (long long)s->n.length));
+    schedule_fail(s, status_new(XT_OUT_OF_RANGE, NULL,
+                                "xt_one_cycle_schedule: step %lld of a schedule of .total_steps = %lld",
+                                (long long)s->at, (long long)s->n.length));
 }
 
 /* --- cyclic (Smith 2017) --- */

@@ -41,8 +41,9 @@ void schedule_value(xt_scheduler *s, double v) {
 static bool is_plateau(const xt_scheduler *s, const char *what) {
     if (s && s->plateau) return true;
     if (s)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "%s: only a plateau schedule goes by a value; this one is %s",
-                             what, s->kind->name));
+        schedule_fail(s,
+                      status_new(XT_INVALID_ARGUMENT, NULL,
+                                 "%s: only a plateau schedule goes by a value; this one is %s", what, s->kind->name));
     return false;
 }
 

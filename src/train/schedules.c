@@ -7,11 +7,12 @@
 #include "optim/schedule.h"
 #include "train/train_int.h"
 
-static bool monitored(xt_trainer *t, const char *name, double *out) {
+static bool monitored(xt_trainer *t, const xt_scheduler *s, double *out) {
+    const char *name = s->plateau->o.monitor;
     double probe;
     *out = xt_trainer_metric(t, name, true);
     if (!isnan(*out) || log_find(name, &probe)) return true;
-    lazy_fail(log_not_logged("xt_plateau_schedule", name));
+    schedule_fail(s, log_not_logged("xt_plateau_schedule", name));
     return false;
 }
 
@@ -27,12 +28,12 @@ static xt_status mean_of_ranks(double *v) {
 static void step_plateau(xt_trainer *t, xt_scheduler *s) {
     double v;
     if (!s->plateau->o.monitor) {
-        lazy_fail(status_new(
-            XT_INVALID_ARGUMENT, NULL,
-            "xt_plateau_schedule: .monitor is missing: the name of the logged value that the trainer watches"));
+        schedule_fail(s, status_new(XT_INVALID_ARGUMENT, NULL,
+                                    "xt_plateau_schedule: .monitor is missing: the name of the logged value that the "
+                                    "trainer watches"));
         return;
     }
-    if (!monitored(t, s->plateau->o.monitor, &v)) return;
+    if (!monitored(t, s, &v)) return;
     xt_status e = mean_of_ranks(&v);
     if (e)
         lazy_fail(status_context(e, "a plateau schedule's value"));

@@ -407,6 +407,7 @@ static void frozen(void **state) {
     assert_memory_equal(b, parity_get(f, "b")->data, sizeof b);
     assert_int_equal(xt_optimizer_tensors(o), 3); /* the step, and two moments of w */
     assert_non_null(strstr(said, "no parameter is in the group \"*.biass\""));
+    assert_non_null(strstr(said, "test_parity_optim.c:"));
     assert_int_equal(xt_optimizer_group(o, "w", .lr = 1), -1);
     assert_non_null(strstr(xt_status_message(xt_error()), "before the first step"));
     xt_clear_error();

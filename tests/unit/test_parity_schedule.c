@@ -210,8 +210,11 @@ static void refusals(void **state) {
     refused("xt_linear_schedule.start_factor = 2 is out of range");
     assert_null(xt_one_cycle_schedule(o, .max_lr = 1, .total_steps = 3));
     refused("Adagrad has no momentum to cycle");
+    char made[64]; /* the line that made it stands in the error, with or without debug information */
     xt_scheduler *s = xt_one_cycle_schedule(o, .max_lr = 1, .total_steps = 3, .cycle_momentum = XT_OFF);
+    snprintf(made, sizeof made, "test_parity_schedule.c:%d: xt_one_cycle_schedule: step 4 of", __LINE__ - 1);
     for (int i = 0; i < 4; i++) xt_schedule_step(s);
+    assert_non_null(strstr(xt_status_message(xt_error()), made));
     refused("step 4 of a schedule of .total_steps = 3");
     xt_schedule_step_value(s, 1);
     refused("only a plateau schedule goes by a value");
