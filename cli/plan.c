@@ -245,7 +245,7 @@ static int run(int argc, char **argv) {
     c.jobs = f.jobs > 16 ? 16 : (int)f.jobs;
     c.model = f.model ? model_find(f.model) : NULL;
     if (!c.bf16 && strcmp(f.precision, "fp32") != 0)
-        return wrong_value("--precision", f.precision, "fp32 or bf16 is expected");
+        return wrong_value("--precision", f.precision, "a precision, fp32 or bf16, is expected");
     if (f.limit && !read_bytes(f.limit, &c.limit))
         return wrong_value("--limit", f.limit, "a size in bytes is expected, as 15G or 900M");
     if ((rest < argc || !c.model) &&
