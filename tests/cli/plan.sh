@@ -99,7 +99,8 @@ check "a plugin's path in XT_DEVICE is the one that is asked" \
     says "$tmp/libtpu.so" 1 env XT_DEVICE="$tmp/libtpu.so" "$x" plan mnist --topology v4:2x2x1
 check "a wrong size is named" \
     says "'10X' is no value for --limit: a size in bytes is expected" 2 "$x" plan mnist --limit 10X
-check "a wrong precision" says "'fp8' is no value for --precision: a precision, fp32 or bf16, is" 2 "$x" plan mnist --precision fp8
+check "a wrong precision" \
+    says "'fp8' is no value for --precision: a precision, fp32 or bf16, is" 2 "$x" plan mnist --precision fp8
 check "of its own kind alone" env XT_DEVICE="$tmp/libtpu.so" "$x" plan gpt2-tiny --topology cpu --batch 1
 # Remedies are compiled one after the other: who reads the verdict need not wait for them.
 mkfifo "$tmp/verdict"
