@@ -206,24 +206,27 @@ static xt_status write_folder(const fit_options *o, xt_module *net, const tokeni
     return s ? s : saved;
 }
 
-static int train(int rank, void *arg) {
-    (void)arg;
+static void let_go_of(fit_data *data) {
+    xt_dataset_free(data->pictures);
+    generator_free(samples);
+    tokenizer_free(data->words);
+    *data = (fit_data){0};
+    samples = NULL;
+}
+
+static int train_on(int rank, fit_data *data) {
     fit_options *o = opt;
     int64_t epochs = o->epochs ? o->epochs : o->steps ? -1 : chosen->epochs;
     char why[256];
     xt_seed((uint64_t)o->seed);
     xt_mesh *mesh = o->mesh ? cli_mesh_make("fit", o->mesh) : NULL;
     if (o->mesh && !mesh) return not_begun(1);
-    fit_data data;
-    xt_status s = fit_open_data(chosen, o, &data);
+    xt_status s = fit_open_data(chosen, o, data);
     if (s) return not_begun(cli_fail_status("fit", s));
-    if (!data.train) {
-        xt_dataset_free(data.pictures);
-        return not_begun(1);
-    }
+    if (!data->train) return not_begun(1);
     if (!model_settle(chosen, &o->of_model, why, sizeof why)) return not_begun(cli_fail("fit", "%s", why));
     o->of_model.window = o->of_model.seq;
-    all_steps = count_steps(o, &data, epochs);
+    all_steps = count_steps(o, data, epochs);
     xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .max_steps = o->steps ? o->steps : -1,
                                    .val_every = val_batches(o->val_every) ? NULL : o->val_every,
                                    .val_every_n_batches = val_batches(o->val_every), .precision = o->precision,
@@ -239,9 +242,9 @@ static int train(int rank, void *arg) {
     xt_module *net = NULL;
     s = make_module(o, &net);
     if (!s && chosen->tokens && o->data && o->ckpt && rank == 0 && stage == STAGE_FIT && !o->init)
-        s = fit_save_text(o->ckpt, &o->of_model, data.words);
+        s = fit_save_text(o->ckpt, &o->of_model, data->words);
     if (s) return not_begun(cli_fail_status(fit_stage_names[stage], s));
-    words = rank == 0 && xt_world_size() == 1 ? data.words : NULL;
+    words = rank == 0 && xt_world_size() == 1 ? data->words : NULL;
     if (mesh) cli_mesh_apply(mesh, net, o->fsdp);
     xt_task task = {.module = net,
                     .training_step = training_step,
@@ -252,26 +255,32 @@ static int train(int rank, void *arg) {
                     .on_validation_epoch_end = after_validation};
     int code = 0;
     if (stage == STAGE_FIT) {
-        code = xt_fit(t, &task, data.train, data.test);
+        code = xt_fit(t, &task, data->train, data->test);
         bool trained = xt_trainer_global_step(t) > 0; /* not after --print-config */
         double accuracy = -1;
         bool divided = xt_mesh_size(NULL, NULL) > 1; /* by --mesh, or a strategy of whatever source */
         xt_fit_result r = xt_trainer_result(t);
-        if (!code && trained && rank == 0 && data.pictures && !divided)
-            accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
-        if (!code && trained && (rank == 0 || divided) && (s = write_folder(o, net, data.words)))
+        if (!code && trained && rank == 0 && data->pictures && !divided)
+            accuracy = fit_report_digits(net, data->pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
+        if (!code && trained && (rank == 0 || divided) && (s = write_folder(o, net, data->words)))
             code = cli_fail_status("fit", s);
         if (!code && trained && rank == 0 && o->json) fit_print_json(chosen->name, &r, accuracy);
     } else {
-        code = fit_pass(stage, t, &task, data.test ? data.test : data.train, o->output);
+        code = fit_pass(stage, t, &task, data->test ? data->test : data->train, o->output);
         if (!code && rank == 0 && o->json) fit_print_pass_json(stage, chosen->name, t);
     }
-    xt_dataset_free(data.pictures);
-    generator_free(samples);
-    tokenizer_free(data.words);
+    let_go_of(data);
     fflush(stdout);
     setenv("XT_SUMMARY", "off", 1); /* xt_fit has printed what it cost */
     return cli_end(code);
+}
+
+static int train(int rank, void *arg) {
+    (void)arg;
+    fit_data data = {0};
+    int code = train_on(rank, &data);
+    let_go_of(&data); /* where it was not begun */
+    return code;
 }
 
 int fit_pass(fit_stage of_stage, xt_trainer *t, const xt_task *task, xt_loader *loader, const char *output) {
