@@ -11,6 +11,8 @@
 #include "metrics/log.h"
 #include <xtrain/xtrain.h>
 
+#include "same_bits.h"
+
 enum { STEPS = 24, BATCH = 4, IN = 5 };
 
 /* --- the loops --- */
@@ -296,14 +298,10 @@ static const struct {
     {"a term in every other iteration", alternating},
 };
 
-/* On our compiler a program of two iterations has the bits of two of one. */
 static bool same_numbers(const result *a, const result *b) {
-    const char *device = getenv("XT_DEVICE");
-    if (!device || strcmp(device, "CPU") == 0)
-        return memcmp(a->weight, b->weight, sizeof a->weight) == 0 && a->state == b->state;
-    for (int i = 0; i < 6 * IN; i++)
-        if (!(a->weight[i] - b->weight[i] < 1e-5f && b->weight[i] - a->weight[i] < 1e-5f)) return false;
-    return true;
+    double weights[2][6 * IN];
+    for (int i = 0; i < 6 * IN; i++) weights[0][i] = a->weight[i], weights[1][i] = b->weight[i];
+    return other_number(6 * IN, weights[0], weights[1]) < 0 && other_number(1, &a->state, &b->state) < 0;
 }
 
 static void as_marked(void **state) {
