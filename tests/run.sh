@@ -5,11 +5,14 @@
 # usage: tests/run.sh BUILD_DIR SUITE ...     suites: unit cli examples conformance layers slow (all of tests/slow)
 # slow:NAME device:NAME environments (each unit test in one of tests/environments.txt, in turns) environment:NAME (all
 # in this one); or a test's name as its line has it (cli/plan, unit/test_nn)
+# TEST_JOBS: how many at once (default: the processors). What must have the machine for itself stands in `alone`.
 set -u
 cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
 shift
-passed=0 failed=0 skipped=0 names=
+jobs=${TEST_JOBS:-$(nproc)}
+# These compare what stands in /dev/shm or runs before and after.
+alone=' cli/hosts cli/nodes slow/* '
 export XT_PLUGIN_DIR=$build XT_CACHE=off XT_SUMMARY=off BUILD=$build XTRAIN=$build/xtrain PATH=$build:$PATH
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0:allocator_may_return_null=1} \
     UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
@@ -18,13 +21,40 @@ export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/tests/lsan.supp:print_supp
 if grep -qs libasan "$build/libxtrain.so"; then export ASAN_BUILD=1; fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+: >"$tmp/counts"
 
-# run NAME LIMIT COMMAND...
+# run NAME LIMIT COMMAND... beside others, if the test may
 run() {
-    local name=$1 limit=$2 rc out=$tmp/out p=0 f=0 began=$SECONDS
+    local most=$jobs
+    case "$alone" in *" $1 "* | *" ${1%%/*}/"\**) most=1 ;; esac
+    while [ "$(jobs -rp | wc -l)" -ge "$most" ]; do wait -n; done
+    if [ "$most" = 1 ]; then
+        one "$@"
+    else
+        one "$@" &
+    fi
+}
+# The line of a test, whole beside others' lines, and what it counts.
+tell() {
+    local name=$1 p=$2 f=$3 skips=$4
+    {
+        flock 9
+        cat "$out.said"
+        echo "$p $f $skips $name" >>"$tmp/counts"
+    } 9>>"$tmp/lock"
+    rm -rf "$out" "$out".*
+}
+one() {
+    local name=$1 limit=$2 rc out p=0 f=0 skips=0 began=$SECONDS
+    out=$tmp/${name//\//_}.out
     shift 2
-    TEST_TMP=$tmp/$RANDOM XT_POSTMORTEM_DIR=$tmp/crash XT_STATUS_DIR=$tmp/status timeout -k 5 "$limit" "$@" \
-        >"$out" 2>&1 </dev/null
+    one_test "$@" >"$out.said"
+    tell "$name" "$p" "$f" "$skips"
+}
+# The command of NAME, under LIMIT, into `out`; its line is printed, and p, f and skips are counted.
+one_test() {
+    export TEST_TMP=$out.first XT_POSTMORTEM_DIR=$out.crash XT_STATUS_DIR=$out.status
+    timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null
     rc=$?
     # gcc 12's LeakSanitizer itself dies at the exit of some programs, in its walk over thread-local storage ("Tracer
     # caught signal 11"). Nothing was found then, good or bad: the program runs again under everything but the leak
@@ -34,17 +64,17 @@ run() {
         'Tracer caught signal|LeakSanitizer does not work under ptrace|LeakSanitizer has encountered a fatal error' \
         "$out"; then
         echo "note $name: LeakSanitizer died at its exit; it runs again without the leak check"
-        TEST_TMP=$tmp/$RANDOM XT_POSTMORTEM_DIR=$tmp/crash XT_STATUS_DIR=$tmp/status \
-            ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null
+        TEST_TMP=$out.again ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 \
+            timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null
         rc=$?
     fi
     if [ $rc = 77 ]; then
-        skipped=$((skipped + 1))
+        skips=1
         echo "skip $name: $(tail -n 1 "$out")"
         return
     fi
     grep '^skip ' "$out" | sed "s|^skip |skip $name: |" # parts of a script, each with its reason
-    skipped=$((skipped + $(grep -c '^skip ' "$out")))
+    skips=$(grep -c '^skip ' "$out")
     if grep -q '^\[==========\]' "$out"; then
         p=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s)\..*/\1/p' "$out" | awk '{n += $1} END {print n + 0}')
         f=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s), listed.*/\1/p' "$out" | awk '{n += $1} END {print n + 0}')
@@ -58,12 +88,9 @@ run() {
         [ $rc = 0 ] && p=1
     fi
     [ $rc != 0 ] && [ "$f" = 0 ] && f=1
-    passed=$((passed + p))
-    failed=$((failed + f))
     if [ "$f" = 0 ]; then
         printf 'ok   %-40s %3d tests %3d s\n' "$name" "$p" $((SECONDS - began))
     else
-        names="$names $name"
         printf 'FAIL %-40s %3d passed, %d failed, exit %d%s\n' "$name" "$p" "$f" $rc \
             "$([ $rc = 124 ] && echo " (time limit $limit s)")"
         # What failed stands above what it left behind.
@@ -115,6 +142,9 @@ for suite in "$@"; do
         *) run "$suite" 600 bash "$suite" ;;
     esac
 done
+wait
+read -r passed failed skipped < <(awk '{p += $1; f += $2; s += $3} END {print p + 0, f + 0, s + 0}' "$tmp/counts")
+names=$(awk '$2 > 0 {printf " %s", $4}' "$tmp/counts")
 [ -n "$names" ] && echo "failed:$names"
 if [ $skipped -gt 0 ]; then
     echo "$passed passed, $failed failed, $skipped skipped"
