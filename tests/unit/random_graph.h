@@ -1,6 +1,6 @@
-/* Random image networks with their gradients: convolutions (strides, groups, depthwise), batch norms, relu and other
- * masks, concatenations, slices, pads, sums, pooling, reshapes, reductions and casts, in either order of dims, as a
- * training step records them. Everything follows from the seed. */
+/* Random image networks with their gradients: convolutions (strides, groups, depthwise, transposed), batch norms, relu
+ * and other masks, concatenations, slices, pads, sums, pooling, reshapes, reductions and casts, in either order of
+ * dims, as a training step records them. Everything follows from the seed. */
 #ifndef XT_TESTS_RANDOM_GRAPH_H
 #define XT_TESTS_RANDOM_GRAPH_H
 
@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "grad/grad.h"
 
-enum { GRAPH_VALUES = 64, GRAPH_LEAVES = 24 };
+enum { GRAPH_VALUES = 64, GRAPH_LEAVES = 40 };
 #define GRAPH_PRODUCTS 4e5 /* of one convolution: the interpreter makes some million a second */
 
 typedef struct graph {
@@ -78,6 +78,10 @@ static inline ir_value *convolve(graph *g, ir_value *x) {
     dims.strides = strides;
     dims.pad_low = dims.pad_high = pad;
     dims.feature_groups = groups;
+    /* A transposed one: zeros between the pixels, out to twice their number. */
+    bool spread = k == 3 && stride == 1 && draw(g, 4) == 0 && in[0] <= 4 && in[1] <= 4;
+    const int64_t twice[2] = {2, 2}, one_more[2] = {2, 2};
+    if (spread) dims.lhs_dilation = twice, dims.pad_high = one_more;
     ir_value *w = new_leaf(g, 4, g->last ? lasts : shape);
     if (!w) return NULL;
     w = ir_multiply(&g->b, w,
@@ -227,6 +231,16 @@ static inline xt_status finish_graph(graph *g) {
     return s;
 }
 
+/* What has been made, with its gradients, as text; the module goes. */
+static inline xt_status graph_text(graph *g, ir_module *m, str *out, bool *out_half) {
+    xt_status s = g->b.status ? g->b.status : finish_graph(g);
+    if (!s) s = ir_verify(m);
+    if (!s) s = ir_print(m, 0, out);
+    *out_half = g->half;
+    ir_module_free(m);
+    return s;
+}
+
 /* The program of a seed, in text; *out_half: values are rounded to bf16 on the way. */
 static inline xt_status random_graph(uint64_t seed, str *out, bool *out_half) {
     static const int64_t features[] = {16, 32, 8, 3, 24, 1, 64, 16, 48}, batches[] = {1, 2, 3, 4, 5, 2, 1, 16};
@@ -244,12 +258,7 @@ static inline xt_status random_graph(uint64_t seed, str *out, bool *out_half) {
     int64_t layers = 2 + draw(&g, 8);
     for (int64_t i = 0; i < layers && g.n_leaves + 4 < GRAPH_LEAVES; i++)
         keep(&g, layer(&g, draw(&g, 4) ? g.image[g.n - 1] : g.image[draw(&g, (int64_t)g.n)]));
-    xt_status s = g.b.status ? g.b.status : finish_graph(&g);
-    if (!s) s = ir_verify(m);
-    if (!s) s = ir_print(m, 0, out);
-    *out_half = g.half;
-    ir_module_free(m);
-    return s;
+    return graph_text(&g, m, out, out_half);
 }
 
 #endif

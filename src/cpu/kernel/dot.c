@@ -237,9 +237,8 @@ CPU_LOWER(dot_general) {
     if (batch && m && n && k) {
         int threads = cpu_build_threads(b);
         bool vector = lt->dtype == XT_F32 && make_vector(s, batch, m, n, k);
-        bool packed = !vector && batch == 1 && lt->dtype == XT_F32 && cpu_op_flops(op) >= SMALL_FLOPS &&
-                      make_packed(s, m, n, k, threads),
-             ok = packed || vector;
+        bool packed = !vector && batch == 1 && lt->dtype == XT_F32 && make_packed(s, m, n, k, threads);
+        bool ok = packed || vector;
         xt_status st = NULL;
         if (!ok) st = make_blocks(s, lt->dtype, ot->dtype, (const int64_t[]){batch, m, n, k}, threads, &ok);
         if (st || !ok) {

@@ -16,10 +16,13 @@ static int64_t tasks_of(const packed_product *p) {
 }
 
 bool packed_plan(packed_product *p, int threads) {
-    enum { K_MOST = 1024, FLOPS = 30000000, ROWS_LEAST = 32, COLUMNS_LEAST = 48, K_LEAST = 32 };
+    enum { K_MOST = 1024, FLOPS = 30000000, ROWS_LEAST = 32, COLUMNS_LEAST = 48, K_LEAST = 32, SMALL = 8 };
     bool unit = (p->a_row == 1 || p->a_col == 1) && (p->b_row == 1 || p->b_col == 1);
-    if (!packed_get() || !unit || p->m < ROWS_LEAST || p->n < COLUMNS_LEAST || p->k < K_LEAST) return false;
-    if ((double)p->m * (double)p->n * (double)p->k < FLOPS) return false;
+    if (!packed_get() || !unit) return false;
+    bool large = p->m >= ROWS_LEAST && p->n >= COLUMNS_LEAST && p->k >= K_LEAST &&
+                 (double)p->m * (double)p->n * (double)p->k >= FLOPS;
+    bool small = p->m >= SMALL && p->n >= SMALL && p->k >= SMALL && env_flag("XT_CPU_SMALL", false);
+    if (!large && !small) return false;
     /* each block is two meetings of all threads */
     int64_t blocks = panels(p->k, p->k > 8 * K_MOST ? 2 * K_MOST : K_MOST);
     p->k_block = panels(p->k, blocks);

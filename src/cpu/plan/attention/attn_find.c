@@ -10,7 +10,7 @@
 
 /* Smaller matrices stay whole: they lie in the second-level cache anyway, and one thunk over all heads is cheaper than
  * many small ones. */
-enum { LEAST_BYTES = 4 << 20, LEAST_SIDE = 128, NARROW = 4 };
+enum { LEAST_BYTES = 4 << 20, LEAST_SIDE = 128, SMALL_SIDE = 16, NARROW = 4 };
 
 static bool push(attn_chain *c, const attn_value *v) {
     uint32_t id = (uint32_t)(v - c->values);
@@ -307,7 +307,8 @@ static bool is_seed(const ir_op *op, bool swapped, attn_chain *c, attn_tags *out
     size_t n_batch, n;
     const int64_t *contract = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &n);
     ir_get_ints(op, IR_A_lhs_batching_dimensions, &n_batch);
-    if (t->rank > ATTN_RANK || t->rank < n_batch + 2 || t->count * 4 < LEAST_BYTES) return false;
+    bool small = env_flag("XT_CPU_SMALL", false);
+    if (t->rank > ATTN_RANK || t->rank < n_batch + 2 || (t->count * 4 < LEAST_BYTES && !small)) return false;
     int64_t k = 1, by = 1, side[2] = {1, 1};
     for (size_t i = 0; i < n; i++) k *= l->dims[contract[i]];
     *out = (attn_tags){0};
@@ -330,7 +331,8 @@ static bool is_seed(const ir_op *op, bool swapped, attn_chain *c, attn_tags *out
     c->batch = out->batch = by;
     c->rows = side[swapped ? 1 : 0];
     c->cols = side[swapped ? 0 : 1];
-    return side[0] >= LEAST_SIDE && side[1] >= LEAST_SIDE && k * NARROW <= side[0] && k * NARROW <= side[1];
+    int64_t least = small ? SMALL_SIDE : LEAST_SIDE;
+    return side[0] >= least && side[1] >= least && k * NARROW <= side[0] && k * NARROW <= side[1];
 }
 
 /* Numbers the values of the block and notes who reads each. */
