@@ -98,7 +98,8 @@ static void report_foreign(void) {
 
 /* A misspelt word of XT_DEBUG would look like a run in which nothing is wrong. */
 static void report_debug_words(void) {
-    static const char *const words[] = {"compile", "exec", "read", "nan", "bounds", "eager", "plugin", "passes"};
+    static const char *const words[] = {"compile", "exec",   "read",   "nan",     "bounds",
+                                        "eager",   "plugin", "passes", "redzones"};
     const char *p = env_get("XT_DEBUG");
     for (size_t len; p && (p += strspn(p, ", \t"), (len = strcspn(p, ", \t")) > 0); p += len) {
         char *word = base_strndup(p, len);
@@ -110,7 +111,7 @@ static void report_debug_words(void) {
         else if (!known)
             log_msg(XT_SEV_WARNING,
                     "XT_DEBUG has no word \"%s\", it does nothing; there are compile, exec, read, nan, bounds, eager, "
-                    "plugin, passes",
+                    "plugin, passes, redzones",
                     word);
         base_free(word);
     }

@@ -233,6 +233,7 @@ xt_status cpu_stage_assign(cpu_builder *b) {
             if (p->slots[i].kind == CPU_SLOT_TEMP && p->slots[i].first != CPU_NONE)
                 p->slots[i].first = 0, p->slots[i].last = (uint32_t)p->n_thunks;
     }
+    p->zoned = env_has_word("XT_DEBUG", "redzones");
     XT_TRY(cpu_plan_offsets(&e->plan));
     XT_TRY(find_peak(&e->plan));
     fill_stats(e);

@@ -9,6 +9,7 @@
  */
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/stages.h"
+#include "cpu/run/zones.h"
 
 #include <stdlib.h>
 
@@ -209,6 +210,7 @@ static xt_status place_all(cpu_plan *p, placed *all, uint32_t *order) {
 }
 
 xt_status cpu_plan_offsets(cpu_plan *p) {
+    if (p->zoned) return cpu_zones_offsets(p);
     placed *all = base_malloc((p->n_slots + 1) * sizeof *all);
     uint32_t *order = base_malloc((p->n_slots + 1) * sizeof *order); /* those that have a place, by offset */
     xt_status s = all && order ? place_all(p, all, order) : status_oom(0, "a buffer plan");

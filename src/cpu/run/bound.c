@@ -1,7 +1,7 @@
 /* A planned program inside a thunk that runs again and again in the same places: each call of a kernel is made once,
  * with its pointers, and a run is the kernels one after the other. */
 #include "cpu/run/plan.h"
-#include "cpu/run/trace.h"
+#include "cpu/run/zones.h"
 
 static size_t count_places(const cpu_exec *e) {
     size_t n = e->plan.n_slots;
@@ -36,21 +36,24 @@ void cpu_bind(const cpu_exec *e, cpu_device *d, void *const *in, void *const *ou
         if (rooms[t]) th->kernel->bind(&calls[t], rest);
         rest += room_bytes(th);
     }
-    *b = (cpu_bound){e, calls, rooms};
+    *b = (cpu_bound){e, calls, rooms, temps};
 }
 
 xt_status cpu_run_bound(const cpu_bound *b) {
     const cpu_exec *e = b->exec;
-    for (size_t t = 0; t < e->plan.n_thunks; t++) {
+    xt_status s = NULL;
+    cpu_zones_begin(e, b->temps);
+    for (size_t t = 0; t < e->plan.n_thunks && !s; t++) {
         const cpu_call *c = &b->calls[t];
         int64_t begin = e->profile ? clock_ns() : 0;
-        xt_status s = NULL;
-        if (b->rooms[t])
+        s = cpu_zones_before(c);
+        if (!s && b->rooms[t])
             c->thunk->kernel->run_bound(c, b->rooms[t]);
-        else
+        else if (!s)
             s = c->thunk->kernel->run(c);
+        if (!s) s = cpu_zones_after(c);
         if (e->profile) cpu_note_time(e, t, clock_ns() - begin);
-        if (s) return cpu_name_thunk(e, c->thunk, s);
+        if (s) s = cpu_name_thunk(e, c->thunk, s);
     }
-    return NULL;
+    return cpu_zones_end(e, b->temps, s);
 }

@@ -3,6 +3,7 @@
 #include "cpu/run/pending.h"
 #include "cpu/run/plan.h"
 #include "cpu/run/trace.h"
+#include "cpu/run/zones.h"
 #include "cpu/thread/openmp.h"
 #include "cpu/vector/dnnl_util.h"
 #include "ir/host_function.h"
@@ -76,6 +77,7 @@ static xt_status get_memory(run_state *r, const bool *donated) {
             r->out_from[j] = (int)s->takes;
         } else {
             XT_TRY(explain_oom(r->e, r->a->alloc(r->a->user, s->bytes, &mem), s->bytes, "a result"));
+            cpu_zones_fill(r->e, mem, s->bytes);
         }
         r->out[j].type = cpu_exec_output_type(r->e, j);
         r->out[j].data = r->at[p->out_slots[j]] = mem;
@@ -120,7 +122,9 @@ static xt_status run_list(run_state *r, cpu_device *d) {
         for (uint32_t i = 0; i < th->n_out; i++) out[i] = r->at[th->out[i].slot] + th->out[i].offset;
         cpu_call c = {r->e, th, d, in, out, th->scratch == CPU_NONE ? cpu_no_scratch() : r->at[th->scratch]};
         int64_t begin = r->e->profile || r->traced ? clock_ns() : 0;
-        xt_status s = th->kernel->run(&c);
+        xt_status s = cpu_zones_before(&c);
+        if (!s) s = th->kernel->run(&c);
+        if (!s) s = cpu_zones_after(&c);
         if (r->traced) cpu_trace_thunk(r->traced, th, begin, clock_ns());
         if (r->e->profile) cpu_note_time(r->e, t, clock_ns() - begin);
         if (s) return cpu_name_thunk(r->e, th, s);
@@ -129,13 +133,17 @@ static xt_status run_list(run_state *r, cpu_device *d) {
 }
 
 static xt_status run_thunks(run_state *r, cpu_device *d) {
+    cpu_zones_begin(r->e, r->arena);
     xt_status s = run_list(r, d);
-    if (d->running != r->e) return s;
-    /* also after a failure: they work in memory that is given back */
-    xt_status late = cpu_pending_finish(d, UINT32_MAX);
-    if (!s) return late;
-    xt_status_free(late);
-    return s;
+    if (d->running == r->e) {
+        /* also after a failure: they work in memory that is given back */
+        xt_status late = cpu_pending_finish(d, UINT32_MAX);
+        if (s)
+            xt_status_free(late);
+        else
+            s = late;
+    }
+    return cpu_zones_end(r->e, r->arena, s);
 }
 
 static void undo_results(run_state *r) {
@@ -294,6 +302,8 @@ xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *i
         int64_t began = r.traced ? clock_ns() : 0;
         s = cpu_pending_room(d, e);
         if (!s) s = run_thunks(&r, d);
+        for (size_t j = 0; j < cpu_exec_outputs(e) && !s; j++)
+            if (out_from[j] < 0) s = cpu_zones_result(e, j, out[j].data);
         d->running = NULL;
         if (r.traced) cpu_trace_program(r.traced, e, began, clock_ns());
         team_leave(&d->team);

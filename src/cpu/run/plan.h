@@ -106,6 +106,7 @@ typedef struct cpu_plan {
     uint32_t *out_slots; /* per output of main */
     size_t arena_bytes, const_bytes;
     uint32_t peak_thunk; /* where the most of the arena is alive */
+    bool zoned; /* temporaries lie between red zones: zones.h */
 } cpu_plan;
 
 struct cpu_exec {
@@ -163,6 +164,7 @@ typedef struct cpu_bound {
     const cpu_exec *exec;
     const cpu_call *calls; /* one a thunk */
     void *const *rooms; /* NULL where a kernel has none */
+    void *temps;
 } cpu_bound;
 size_t cpu_bound_bytes(const cpu_exec *e);
 void cpu_bind(const cpu_exec *e, cpu_device *d, void *const *in, void *const *out, void *temps, void *room,
