@@ -79,6 +79,11 @@ bool interp_knows_call(const ir_op *op) {
 }
 
 xt_status interp_unknown_call(const ir_op *op) {
+    if (strncmp(target_of(op), "xla_ffi_python_", 15) == 0 || strncmp(target_of(op), "xla_python_", 11) == 0)
+        return status_new(XT_UNIMPLEMENTED, NULL,
+                          "custom_call @%s calls Python as XLA's own CPU does, which a plugin cannot; with the Python "
+                          "package xtrain_pjrt installed (its wheel, JAX_PLATFORMS=xtrain) JAX's callbacks run",
+                          target_of(op));
     return status_new(XT_UNIMPLEMENTED, NULL,
                       "custom_call @%s: nothing in this process implements that target; known are JAX's LAPACK calls, "
                       "annotations and host callbacks. Try StableHLO's own ops, or a host callback (jax.pure_callback)",

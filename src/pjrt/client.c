@@ -1,6 +1,6 @@
 /* Clients: create options, the devices of this and the other processes, and what the client is called.
  *
- * Create options: platform_name (what the client and its devices are called; default xtrain_cpu), cpu_device_count
+ * Create options: platform_name (what the client and its devices are called; default: platform.c), cpu_device_count
  * (devices of this process; beats CPU_NUM_DEVICES), node_id and num_nodes (this process among the processes of the
  * run); numbers may come as strings, as the JAX_PJRT_CLIENT_CREATE_OPTIONS variable sends them. Several processes
  * tell each other their device counts over the key-value callbacks, and node 0 the name of the group their
@@ -11,7 +11,7 @@
 #include "cpu/thread/team.h"
 #include "pjrt/face.h"
 
-const char face_platform[] = "xtrain_cpu", face_version[] = "xtrain " XT_VERSION;
+const char face_version[] = "xtrain " XT_VERSION;
 enum { MAX_DEVICES = 4096, KV_TIMEOUT_MS = 120000 };
 
 /* --- life --- */
@@ -265,7 +265,10 @@ FACE(Client_Create) {
     live_add(LIVE_plugin_client, 1);
     c->node_id = (int)o.node_id;
     c->n_nodes = (int)o.num_nodes;
-    snprintf(c->platform, sizeof c->platform, "%s", *o.platform ? o.platform : face_platform);
+    if (*o.platform)
+        snprintf(c->platform, sizeof c->platform, "%s", o.platform);
+    else
+        face_own_platform(sizeof c->platform, c->platform);
     c->topology.platform = c->platform;
     c->topology.client = c;
     c->threads = threads_per_device(o.devices);

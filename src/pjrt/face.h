@@ -353,6 +353,7 @@ void face_client_release(PJRT_Client *c);
 xt_status face_devices_wanted(int64_t *out); /* what CPU_NUM_DEVICES says, or 1 */
 /* the default platform name; a client may be created under another */
 extern const char face_platform[], face_version[];
+void face_own_platform(size_t n, char *out); /* platform.c: of a client that has no create option of it */
 void face_tell(const char *text, const char **out, size_t *out_size);
 xt_status face_topology_init(PJRT_TopologyDescription *t, PJRT_DeviceDescription **descriptions, size_t n);
 

@@ -74,6 +74,27 @@ static void test_create_options(void **state) {
     CALL(Client_Destroy, .client = c);
 }
 
+static void platform_is(const char *listed, const char *want) {
+    setenv("PJRT_NAMES_AND_LIBRARY_PATHS", listed, 1);
+    PJRT_Client *c = create(NULL, 0);
+    unsetenv("PJRT_NAMES_AND_LIBRARY_PATHS");
+    CALL(Client_PlatformName, .client = c);
+    assert_int_equal(Client_PlatformName.platform_name_size, strlen(want));
+    assert_memory_equal(Client_PlatformName.platform_name, want, strlen(want));
+    CALL(Client_Destroy, .client = c);
+}
+
+/* JAX's list of plugins: a client is called what its library is called there. */
+static void test_platform_names(void **state) {
+    (void)state;
+    platform_is("cpu:/proc/self/exe", "cpu");
+    platform_is("one:/nowhere,two:,three,:/proc/self/exe,mine:/proc/self/exe,last:/proc/self/exe", "mine");
+    platform_is("one:/nowhere", "xtrain_cpu");
+    platform_is(
+        "a_name_that_is_longer_than_any_platform_has_a_name_that_is_longer_than_any_platform_has:/proc/self/exe",
+        "xtrain_cpu");
+}
+
 /* --- host memory --- */
 static void test_strides(void **state) {
     (void)state;
@@ -490,6 +511,7 @@ int main(void) {
         cmocka_unit_test(test_short_structs),
         cmocka_unit_test(test_null_handles),
         cmocka_unit_test(test_create_options),
+        cmocka_unit_test(test_platform_names),
         cmocka_unit_test(test_strides),
         cmocka_unit_test(test_zero_copy),
         cmocka_unit_test(test_use_after_delete),
