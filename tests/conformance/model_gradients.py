@@ -7,8 +7,10 @@ The error of a parameter's gradient is the distance from f64's over the norm (of
 before a batch norm, over 1e-4 of the largest's scale). Ours counts beside eager PyTorch's in f32: a model passes when
 the median of its errors is at most three times eager's, and no parameter's is more than 30 times the larger of eager's
 own for this parameter and eager's median; below 2e-6 (bf16: 1e-2) there is no difference. Where rounding decides a relu
-or a pool otherwise, single gradients of eager's move as far: a model that does not pass at once is measured beside the
-largest of eager's errors for inputs that are moved by one rounding, too.
+or a pool otherwise, one element's gradient is another, by chance in ours or in eager's: a model that does not pass at
+once is measured with other inputs, up to twice, and passes if it does with one of them (a fault differs with any).
+Where batch norms over few values make eager's own median larger than 1e-3 it would hide much: the model is measured
+with the norms' epsilon raised to 0.1 ("steady").
 
 Each model runs in a process of its own, forked when the packages are loaded, small models first; one that ends badly,
 takes too long (--seconds) or too much memory (--memory) is a row, too. --log FILE keeps a JSON line a model, and models
@@ -27,7 +29,8 @@ import torch
 
 FACTOR_MEDIAN, FACTOR_LARGEST = 3.0, 30.0
 FLOORS = {False: 2e-6, True: 1e-2}  # of errors: f32, bf16
-NEIGHBOURS = 3
+DRAWS = 3
+HIDES_MUCH, STEADY_EPSILON = 1e-3, 0.1
 
 
 def without_chance(module):
@@ -168,7 +171,8 @@ def transformers_models(_):
     return {
         **{f"transformers.{k}": text(k, **groups) for k in ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2",
                                                             "phi3", "olmo", "granite", "stablelm", "starcoder2")},
-        **{f"transformers.{k}": text(k) for k in ("gpt_neox", "phi", "opt", "gptj", "bloom", "falcon")},
+        **{f"transformers.{k}": text(k) for k in ("gpt_neox", "phi", "opt", "bloom", "falcon")},
+        "transformers.gptj": text("gptj", n_embd=64, n_layer=2, n_head=4, n_positions=64, rotary_dim=8),
         "transformers.gpt2": text("gpt2", n_embd=64, n_layer=2, n_head=4, n_positions=64),
         **{f"transformers.{k}": text(k, "ForMaskedLM") for k in ("bert", "roberta", "electra", "mpnet", "camembert",
                                                                  "xlm-roberta", "roformer")},
@@ -177,7 +181,7 @@ def transformers_models(_):
         "transformers.deberta-v2": text("deberta-v2", "ForMaskedLM"),
         **{f"transformers.{k}": vision(k) for k in ("vit", "deit", "beit", "dinov2")},
         "transformers.t5": pairs("t5", d_kv=16, d_ff=128, num_layers=2, num_heads=4),
-        "transformers.bart": pairs("bart", **both), "transformers.marian": pairs("marian", **both),
+        "transformers.bart": pairs("bart", **both), "transformers.marian": pairs("marian", pad_token_id=0, **both),
         "transformers.pegasus": pairs("pegasus", **both),
     }
 
@@ -208,17 +212,21 @@ def work(family, name):
         return {"transformers": 0.0, "timm": 0.5 + 3.5 * ("224" in name)}.get(family, 10.0)
 
 
-def gradients(made, dtype, device, moved=0):
-    """{name: gradient in f64} of a loss that weighs each output by a fixed number; `moved`: the inputs are other ones,
-    by one rounding."""
+def drawn(i, draw):
+    if not draw:
+        return i
+    by = torch.Generator().manual_seed(100 + draw)
+    if i.is_floating_point():
+        return torch.rand(i.shape, generator=by, dtype=i.dtype) - 0.5
+    return torch.randint(5, 90, i.shape, generator=by)
+
+
+def gradients(made, dtype, device, draw):
+    """{name: gradient in f64} of a loss that weighs each output by a fixed number."""
     module = made.to(dtype, device).train()
     module.zero_grad(set_to_none=True)
-    give = [i.to(dtype) if i.is_floating_point() else i for i in made.inputs]
-    if moved:
-        by, eps = torch.Generator().manual_seed(moved), torch.finfo(dtype).eps
-        give = [i + i * (torch.rand(i.shape, generator=by) - 0.5).sign().to(dtype) * eps if i.is_floating_point() else i
-                for i in give]
-    give = [i.to(device) for i in give]
+    give = [drawn(i, draw) for i in made.inputs]
+    give = [i.to(dtype).to(device) if i.is_floating_point() else i.to(device) for i in give]
     loss, seed = 0.0, torch.Generator().manual_seed(3)
     for out in tensors_of(made.call(module, give)):
         weights = torch.randn(out.shape, generator=seed, dtype=torch.float64) / max(out.numel(), 1)**0.5
@@ -265,24 +273,32 @@ def one(family, name, o):
         start[key] = value.clone()
     dtype, floor = torch.bfloat16 if o.bf16 else torch.float32, FLOORS[o.bf16]
 
-    def fresh(dtype, device, moved=0):
+    def fresh(dtype, device, draw=0):
         made.to(torch.float32, "cpu").load_state_dict(start)
-        return gradients(made, dtype, device, moved)
+        return gradients(made, dtype, device, draw)
     exact = fresh(torch.float64, "cpu")
+    eager = errors(fresh(dtype, "cpu"), exact)
+    norms = [m for m in made.module.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+    steady = bool(norms) and not o.bf16 and statistics.median(eager.values()) > HIDES_MUCH
+    if steady:
+        for m in norms:
+            m.eps = STEADY_EPSILON
+        exact = fresh(torch.float64, "cpu")
+        eager = errors(fresh(dtype, "cpu"), exact)
     began = time.monotonic()
     ours = errors(fresh(dtype, device), exact)
     took = time.monotonic() - began
-    eager = errors(fresh(dtype, "cpu"), exact)
-    row, moved = compared(ours, eager, floor), 0
-    while not row["ok"] and moved < NEIGHBOURS:
-        moved += 1
-        beside = errors(fresh(dtype, "cpu", moved), exact)
-        eager = {n: max(e, beside[n]) for n, e in eager.items()}
+    row, draws = compared(ours, eager, floor), 1
+    while not row["ok"] and draws < DRAWS:
+        if o.errors:
+            for n in exact:
+                print(f"{ours[n]:10.2e} {eager[n]:10.2e} {float(exact[n].norm()):10.2e} {n}", file=sys.stderr)
+        exact = fresh(torch.float64, "cpu", draws)
+        eager = errors(fresh(dtype, "cpu", draws), exact)
+        ours = errors(fresh(dtype, device, draws), exact)
         row = compared(ours, eager, floor)
-    if not row["ok"] and o.errors:
-        for n in exact:
-            print(f"{ours[n]:10.2e} {eager[n]:10.2e} {float(exact[n].norm()):10.2e} {n}", file=sys.stderr)
-    return {**row, "neighbours": moved, "millions": round(millions, 2), "seconds": round(took, 1)}
+        draws += 1
+    return {**row, "draws": draws, "steady": steady, "millions": round(millions, 2), "seconds": round(took, 1)}
 
 
 def resident(pid):
