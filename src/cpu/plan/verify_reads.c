@@ -9,6 +9,7 @@
 #include "cpu/plan/layout.h"
 #include "cpu/plan/stages.h"
 #include "cpu/vector/access.h"
+#include "cpu/vector/blk.h"
 
 /* Chains of names and windows may be long, and each of their values may be read somewhere: now and then one's elements
  * are remembered, by the number in its mark, so that no chain is followed to its end for each. */
@@ -106,6 +107,7 @@ static const char *check_value(lookup *r, const cpu_slot *s, size_t offset, uint
         return "reads a blocked image as something else";
     view_dense(a->value->type, &want.order);
     uint8_t feature = loop ? loop : s->feature;
+    if (feature && !blk_get()) return "reads a blocked image where there are no loops over such";
     if (feature && want.order.n == 4) {
         want.order = layout_blocked_view(&want.order, feature - 1);
         want.at = layout_blocked_view(&want.at, feature - 1);
