@@ -36,9 +36,20 @@ HIDES_MUCH, STEADY_EPSILON = 1e-3, 0.1
 def without_chance(module):
     """Dropout and stochastic depth draw numbers that no two devices share."""
     for m in module.modules():
-        for name in ("p", "drop_prob", "dropout", "attention_dropout", "dropout_prob"):
+        for name in ("p", "drop_prob", "dropout", "attention_dropout", "dropout_prob", "drop_rate"):
             if isinstance(getattr(m, name, None), float):
                 setattr(m, name, 0.0)
+    return module
+
+
+def in_use(module):
+    """What begins as zeros or nearly (a block's last norm, the scale of a layer) would leave next to nothing to all
+    that it multiplies: it is as large as after some training."""
+    by = torch.Generator().manual_seed(4)
+    for name, p in module.named_parameters():
+        if "bias" not in name and not p.is_meta and p.numel() and p.detach().abs().max() < 0.01:
+            with torch.no_grad():
+                p.copy_(torch.rand(p.shape, generator=by) * 0.4 + 0.2)
     return module
 
 
@@ -46,7 +57,7 @@ class Made:
     """A model, its inputs, and how its outputs become tensors."""
 
     def __init__(self, module, inputs, call=None):
-        self.module, self.inputs, self.call = without_chance(module), inputs, call or (lambda m, i: m(*i))
+        self.module, self.inputs, self.call = in_use(without_chance(module)), inputs, call or (lambda m, i: m(*i))
         first = {}  # parameters with several names, which each go to another device by themselves
         self.shared = [(n, first[id(p)]) for n, p in module.named_parameters(remove_duplicate=False)
                        if first.setdefault(id(p), n) != n]
@@ -67,8 +78,13 @@ def tensors_of(out):
     return [t for v in out if v is not None for t in tensors_of(v)] if isinstance(out, (list, tuple)) else []
 
 
+def picture(*shape, seed=1):
+    """In f64, of numbers that f32 has: else f32 would see other pictures."""
+    return (torch.rand(shape, generator=torch.Generator().manual_seed(seed)) - 0.5).double()
+
+
 def images(size, count=2):
-    return torch.rand(count, 3, size, size, generator=torch.Generator().manual_seed(1), dtype=torch.float64) - 0.5
+    return picture(count, 3, size, size)
 
 
 def classification(size):
@@ -111,8 +127,7 @@ def video(size):
 
     def make(name):
         side, frames = (224, 16) if name.startswith("mvit") else (size, 16 if name == "s3d" else 8)
-        clip = torch.rand(1, 3, frames, side, side, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-        return lambda: Made(get_model(name, weights=None, num_classes=10), [clip - 0.5])
+        return lambda: Made(get_model(name, weights=None, num_classes=10), [picture(1, 3, frames, side, side)])
     return {n: make(n) for n in list_models(module=vid)}
 
 
@@ -140,7 +155,7 @@ def transformers_models(_):
     small = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128,
              "vocab_size": 97, "max_position_embeddings": 64, "pad_token_id": 0, "attn_implementation": "eager"}
     ids = torch.randint(5, 90, (2, 24), generator=torch.Generator().manual_seed(2))
-    picture = [images(64)]
+    pictures = [images(64)]
 
     def text(kind, model="ForCausalLM", **more):
         more_call = {"use_cache": False} if model == "ForCausalLM" else {}
@@ -155,7 +170,7 @@ def transformers_models(_):
         def build():
             config = hf.AutoConfig.for_model(kind, **{**{k: v for k, v in small.items() if k not in (
                 "vocab_size", "max_position_embeddings", "pad_token_id")}, "image_size": 64, "patch_size": 16, **more})
-            return Made(hf.AutoModel.from_config(config), picture, lambda m, i: m(i[0])[0])
+            return Made(hf.AutoModel.from_config(config), pictures, lambda m, i: m(i[0])[0])
         return build
 
     def pairs(kind, **more):
@@ -215,10 +230,9 @@ def work(family, name):
 def drawn(i, draw):
     if not draw:
         return i
-    by = torch.Generator().manual_seed(100 + draw)
     if i.is_floating_point():
-        return torch.rand(i.shape, generator=by, dtype=i.dtype) - 0.5
-    return torch.randint(5, 90, i.shape, generator=by)
+        return picture(*i.shape, seed=100 + draw)
+    return torch.randint(5, 90, i.shape, generator=torch.Generator().manual_seed(100 + draw))
 
 
 def gradients(made, dtype, device, draw):
