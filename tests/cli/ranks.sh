@@ -92,6 +92,8 @@ static int train(int rank, void *arg) {
         if (mode == 's' && !(rank == 1 && i == 3))
             xt_keep(xt_all_reduce(loss, .op = XT_MAX));
         if (mode == 'o' && rank == 0) xt_master_printf("%t\n", xt_tanh(loss));
+        bool reads = mode == 'e' || (mode == 'a' && rank == 0 && i == 3) || (mode == 'b' && (rank == 0 || i < 3));
+        if (reads) xt_item(xt_module_find(net, "fc2.bias"));
         if (!xt_mark_step()) break;
     }
     return xt_finish();
@@ -109,14 +111,19 @@ guarded() { # RANKS MODE EXIT PATTERN
 }
 for n in 2 4; do
     op='[a-z_]+ tensor<[^>]*> at [^ ]*guard.c'
-    other='guard.c:24: rank 1 runs another program in step 0 than rank 0'
+    other='guard.c:26: rank 1 runs another program in step 0 than rank 0'
     guarded $n relu 1 "$other.*rank 0 has $op:8.*, rank 1 has $op:7[,. ]"
     guarded $n param 1 'rank 0 has [a-z_]+ tensor<[^>]*> at [^ ]*guard.c:8 \(aux\), rank 1 has '
     guarded $n loss 1 \
         'rank 1 runs another program in step 5 than rank 0.*rank 1 has [a-z_]+ tensor<[^>]*> at [^ ]*guard.c:1[69]'
     guarded $n skip 1 'rank 1 runs another program in step 3 than rank 0.*rank 0 has [a-z_]+ tensor.*rank 1 has '
+    # a value that the step's collectives are needed for, read by rank 0 alone: at first, and where all have read before
+    alone='rank 0 reads a value in the middle of step 3, and rank [1-3] does not.*all_reduce at [^ ]*guard.c:'
+    guarded $n alone 1 "$alone"
+    guarded $n both_at_first 1 "$alone"
 done
-for mode in varying own; do # sequences of other lengths, and values that only rank 0 asks for, are no mistake
+# sequences of other lengths, values that only rank 0 asks for, and what everyone reads, are no mistake
+for mode in varying own everyone; do
     CPU_NUM_DEVICES=4 timeout 150 "$tmp/guard" $mode >"$tmp/out" 2>&1 </dev/null
     check "$mode is fine" [ $? = 0 ]
 done

@@ -33,8 +33,22 @@ void segment_ring(segment *s) {
 
 void segment_note(segment *s, const char *text) {
     seg_slot *slot = &s->slots[s->rank];
+    uint32_t count = atomic_load_explicit(&slot->note_count, memory_order_relaxed);
+    atomic_store_explicit(&slot->note_count, count | 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
     snprintf(slot->note, COLL_NOTE_SIZE, "%s", text);
+    atomic_store_explicit(&slot->note_count, (count | 1) + 1, memory_order_release);
     if (atomic_load_explicit(&slot->end, memory_order_relaxed)) atomic_store(&slot->end, COLL_NO_END);
+}
+
+void segment_read_note(const seg_slot *slot, char *out, size_t n) {
+    for (int i = 0; i < 100; i++) {
+        uint32_t before = atomic_load_explicit(&slot->note_count, memory_order_acquire);
+        snprintf(out, n, "%.*s", COLL_NOTE_SIZE - 1, slot->note);
+        atomic_thread_fence(memory_order_acquire);
+        if (!(before & 1) && atomic_load_explicit(&slot->note_count, memory_order_relaxed) == before) return;
+    }
+    out[0] = 0;
 }
 
 void segment_say_end(seg_slot *slot, coll_end end, const char *how) {

@@ -31,6 +31,7 @@ typedef struct seg_slot {
     _Atomic int32_t pid; /* 0 = not known yet */
     _Atomic uint64_t start; /* of the process, in clock ticks since boot: a pid alone may be used again */
     _Atomic uint64_t pid_space; /* inode of the pid namespace: pids of another one say nothing here */
+    _Atomic uint32_t note_count; /* odd while the note is being written */
     char note[COLL_NOTE_SIZE]; /* racy text by design: shown in errors, always terminated by the reader */
     char why[COLL_NOTE_SIZE]; /* SLOT_FAILED: the reason */
     _Atomic uint32_t end; /* coll_end: whether `how` says how the rank ends */
@@ -81,6 +82,8 @@ bool segment_reached(segment *s);
 xt_status segment_settle(segment *s, const call_desc *call, int64_t deadline, const char *what);
 void segment_ring(segment *s);
 void segment_note(segment *s, const char *text);
+/* the whole of a rank's note, or "" where it does not stop to change */
+void segment_read_note(const seg_slot *slot, char *out, size_t n);
 void segment_leave(segment *s, slot_state state, const char *why);
 /* the first word stays, until the rank notes that it goes on */
 void segment_say_end(seg_slot *slot, coll_end end, const char *how);

@@ -14,7 +14,7 @@ static void shm_note(coll_group *g, const char *doing) {
 static bool shm_peer_note(coll_group *g, int rank, char *out, size_t n) {
     const segment *s = g->state;
     if (rank < 0 || rank >= s->size || !n) return false;
-    snprintf(out, n, "%.*s", COLL_NOTE_SIZE - 1, s->slots[rank].note);
+    segment_read_note(&s->slots[rank], out, n);
     return out[0] != 0;
 }
 

@@ -157,9 +157,9 @@ void lazy_reader_at_return(void (*fn)(void)); /* on the reader thread, behind ea
 bool lazy_ran_together(void); /* the last program that lazy_run started in this thread has collectives */
 xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src,
                        device_buffer **in, bool *keep, device_buffer **out);
-/* rank_check.c: before p runs; an error when other ranks run something else in its place. Programs without
- * collectives pass. */
-xt_status lazy_rank_check(const lazy_ctx *c, const lazy_program *p, const xt_src *src);
+/* rank_check.c: before p runs, for a value that is read in the middle of a step or for the step; an error when other
+ * ranks run something else in its place. Programs without collectives pass. */
+xt_status lazy_rank_check(const lazy_ctx *c, const lazy_program *p, bool reads, const xt_src *src);
 /* "sequence 5, program 1a2b3c4d" of the last programs with collectives; "" before the first */
 const char *lazy_rank_check_last(void);
 int64_t lazy_rank_check_started(void); /* programs with collectives, by this rank; INT64_MAX: one more is on its way */

@@ -15,7 +15,10 @@
  *  1. Programs with collectives are counted by each rank; ranks that are alike meet in program number k of all. The
  *     count is in the rank's note.
  *  2. What has been agreed on once is not compared again, so a rank compares only where all others do, or where they
- *     went another way, which their notes show: nobody waits for a rank that runs something else. */
+ *     went another way, which their notes show: nobody waits for a rank that runs something else.
+ *  3. A read in the middle of a step has the step's collectives, and would meet those of a rank that does not read but
+ *     ends the step. So reads and steps are told apart, and each program's number is looked up in the others' notes:
+ * all ranks read, or none. */
 #include "coll/coll.h"
 #include "lazy/core/layout.h"
 #include "lazy/program/program.h"
@@ -146,6 +149,7 @@ static bool has_collectives(const lazy_program *p) {
 /* --- comparing --- */
 /* ops whose looks are sent to other ranks: they fit one value of the store */
 enum { MOST_COMPARED = 4000, SLICE_MS = 100 };
+#define READS " of a value read" /* in a rank's note */
 typedef struct look { /* of an op: what it computes, and what a message says of it */
     uint64_t hash, text;
 } look;
@@ -153,6 +157,7 @@ typedef struct said { /* by each rank, before it runs something new */
     hash128 rank_key;
     uint64_t ops;
     int64_t step;
+    uint64_t reads;
 } said;
 
 static struct {
@@ -244,6 +249,18 @@ int64_t lazy_rank_check_started(void) {
     return started;
 }
 
+/* A rank reads what the ranks compute together, and another one does not. */
+static xt_status reads_alone(const lazy_ctx *c, const lazy_program *p, int reader, int other, const char *more) {
+    char at[256];
+    return status_new(XT_FAILED_PRECONDITION, NULL,
+                      "rank %d reads a value in the middle of step %lld, and rank %d does not%s. The value depends on "
+                      "what the ranks compute together in that step (%s at %s): all ranks must read it, or none before "
+                      "the step has ended, as by xt_mark_step() behind xt_optimizer_step (XT_RANK_GUARD=warn goes on) "
+                      "[XT302]",
+                      reader, (long long)c->step, other, more, ir_op_infos[p->last_collective.code].name,
+                      src_text(p->last_collective.src, at, sizeof at));
+}
+
 static xt_status differ(const lazy_ctx *c, int a, int b, const char *of_a, const char *of_b, const char *more) {
     return status_new(XT_FAILED_PRECONDITION, NULL,
                       "rank %d runs another program in step %lld than rank %d, so their collectives cannot meet; first "
@@ -256,8 +273,17 @@ static xt_status differ(const lazy_ctx *c, int a, int b, const char *of_a, const
 }
 
 /* Rank r is in a program that we know, where we have a new one: both graphs are here. */
-static xt_status differs_from_known(const lazy_ctx *c, const lazy_program *p, int r, const char *known,
+static xt_status differs_from_known(const lazy_ctx *c, const lazy_program *p, bool reads, int r, const char *known,
                                     const char *note) {
+    int me = world_get()->rank;
+    const char *tail = strstr(note, " (");
+    int place = (int)(tail ? tail - note : 120);
+    bool they_read = strstr(note, READS) != NULL;
+    if (!p->partitioned && reads != they_read) {
+        char more[160];
+        snprintf(more, sizeof more, ": rank %d is at %.*s", r, place < 120 ? place : 120, note);
+        return reads ? reads_alone(c, p, me, r, more) : reads_alone(c, p, r, me, more);
+    }
     str mine = STR_INIT, theirs = STR_INIT, more = STR_INIT;
     lazy_program *q = lazy_program_by_rank_key(known);
     size_t n = 0, n_other = 0, i = 0;
@@ -268,9 +294,7 @@ static xt_status differs_from_known(const lazy_ctx *c, const lazy_program *p, in
         describe_node(&theirs, q, i);
     else
         str_printf(&theirs, "program %s", known);
-    const char *tail = strstr(note, " (");
-    str_printf(&more, "; rank %d is at %.*s", r, (int)(tail ? tail - note : 120), note);
-    int me = world_get()->rank;
+    str_printf(&more, "; rank %d is at %.*s", r, place, note);
     xt_status s = me < r ? differ(c, me, r, str_cstr(&mine), str_cstr(&theirs), str_cstr(&more))
                          : differ(c, r, me, str_cstr(&theirs), str_cstr(&mine), str_cstr(&more));
     lazy_program_release(q);
@@ -283,7 +307,8 @@ static xt_status differs_from_known(const lazy_ctx *c, const lazy_program *p, in
 }
 
 /* Waits for what rank r says, as long as it may still come here. */
-static xt_status wait_for(const lazy_ctx *c, coll_group *g, const lazy_program *p, int r, const char *mine, said *out) {
+static xt_status wait_for(const lazy_ctx *c, coll_group *g, const lazy_program *p, bool reads, int r, const char *mine,
+                          said *out) {
     int64_t deadline = clock_ns() + (int64_t)(coll_default_timeout() * 1e9);
     for (;;) {
         char *data = NULL, known[9], note[400] = "";
@@ -295,7 +320,7 @@ static xt_status wait_for(const lazy_ctx *c, coll_group *g, const lazy_program *
         bool late = status_code(s) == XT_DEADLINE_EXCEEDED || status_code(s) == XT_NOT_FOUND;
         if (late && went_another_way(r, ranks.started, mine, known, note, sizeof note)) {
             xt_status_free(s);
-            return differs_from_known(c, p, r, known, note);
+            return differs_from_known(c, p, reads, r, known, note);
         }
         if (!late || clock_ns() >= deadline) {
             char at[256];
@@ -348,17 +373,20 @@ static xt_status explain(const lazy_ctx *c, coll_group *g, const lazy_program *p
     return s;
 }
 
-static xt_status compare(const lazy_ctx *c, const lazy_program *p) {
+static xt_status compare(const lazy_ctx *c, const lazy_program *p, hash128 what, bool reads) {
     coll_group *g;
     char mine[33];
     XT_TRY(coll_run_group(&g));
-    hash_hex(p->rank_key, mine);
-    said own = {p->rank_key, p->n_rank_nodes, c->step}, *all = base_calloc((size_t)coll_size(g), sizeof *all);
+    hash_hex(what, mine);
+    said own = {what, p->n_rank_nodes, c->step, reads}, *all = base_calloc((size_t)coll_size(g), sizeof *all);
     if (!all) return status_oom((size_t)coll_size(g) * sizeof *all, "comparing ranks");
     xt_status s = tell(g, "said", &own, sizeof own);
-    for (int r = 0; r < coll_size(g) && !s; r++) s = wait_for(c, g, p, r, mine, &all[r]);
+    for (int r = 0; r < coll_size(g) && !s; r++) s = wait_for(c, g, p, reads, r, mine, &all[r]);
     for (int r = 1; r < coll_size(g) && !s; r++)
-        if (!hash_equal(all[r].rank_key, all[0].rank_key)) s = explain(c, g, p, r);
+        if (!p->partitioned && all[r].reads != all[0].reads)
+            s = all[0].reads ? reads_alone(c, p, 0, r, "") : reads_alone(c, p, r, 0, "");
+        else if (!hash_equal(all[r].rank_key, all[0].rank_key))
+            s = explain(c, g, p, r);
     ranks.questions++;
     base_free(all);
     return s;
@@ -370,13 +398,36 @@ static bool is_agreed(hash128 h) {
     return false;
 }
 
-static void note(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
+static bool digits_are_agreed(const char *digits) {
+    char hex[33];
+    for (size_t i = ranks.n; i-- > 0;) {
+        hash_hex(ranks.agreed[i], hex);
+        if (strncmp(hex, digits, 8) == 0) return true;
+    }
+    return false;
+}
+
+/* Ranks that have come to this program's number already, with another one that has been agreed on too (a rank with a
+ * new one compares, and tells more). Of two ranks the later one sees it. */
+static xt_status meet(const lazy_ctx *c, const lazy_program *p, hash128 what, bool reads) {
+    char mine[33], known[9], note[400];
+    const world *w = world_get();
+    hash_hex(what, mine);
+    atomic_thread_fence(memory_order_seq_cst); /* our note is written, and then theirs are read */
+    for (int r = 0; r < w->size; r++)
+        if (r != w->rank && went_another_way(r, ranks.started, mine, known, note, sizeof note) &&
+            digits_are_agreed(known))
+            return differs_from_known(c, p, reads, r, known, note);
+    return NULL;
+}
+
+static void note(const lazy_ctx *c, const lazy_program *p, hash128 what, bool reads, const xt_src *src) {
     char key[33], mine[64], at_op[100], text[900];
-    hash_hex(p->rank_key, key);
+    hash_hex(what, key);
     const char *op = p->partitioned ? "the mesh's" : ir_op_infos[p->last_collective.code].name;
     snprintf(mine, sizeof mine, "sequence %lld, program %.8s", (long long)ranks.started, key);
-    snprintf(text, sizeof text, "%.100s:%d (collectives, step %lld, %s, last %s at %.60s, %d in flight%s%s)",
-             src ? src->file : "?", src ? src->line : 0, (long long)c->step, mine, op,
+    snprintf(text, sizeof text, "%.100s:%d (collectives%s, step %lld, %s, last %s at %.60s, %d in flight%s%s)",
+             src ? src->file : "?", src ? src->line : 0, reads ? READS : "", (long long)c->step, mine, op,
              src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(), *noted_last ? ", after " : "",
              noted_last);
     coll_run_note(text);
@@ -385,22 +436,25 @@ static void note(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
     snprintf(noted_last, sizeof noted_last, "%.50s%s%.60s", mine, *older ? ", " : "", older);
 }
 
-xt_status lazy_rank_check(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
+xt_status lazy_rank_check(const lazy_ctx *c, const lazy_program *p, bool reads, const xt_src *src) {
+    const hash128 read = {0x72656164, 1};
     if (world_get()->size < 2 || !has_collectives(p)) return NULL;
     const char *how = env_get("XT_RANK_GUARD");
+    hash128 what = reads && !p->partitioned ? hash_mix(p->rank_key, read) : p->rank_key;
     pthread_mutex_lock(&ranks.lock);
     ranks.started++;
-    note(c, p, src);
+    note(c, p, what, reads, src);
     xt_status s = NULL;
-    if (!is_agreed(p->rank_key) && !(how && strcmp(how, "off") == 0)) {
-        s = compare(c, p);
+    if (!(how && strcmp(how, "off") == 0)) {
+        bool agreed = is_agreed(what);
+        s = agreed ? meet(c, p, what, reads) : compare(c, p, what, reads);
         if (s && status_code(s) == XT_FAILED_PRECONDITION && how && strcmp(how, "warn") == 0) {
             log_msg(XT_SEV_WARNING, "%s", status_message(s));
             xt_status_free(s);
             s = NULL;
         }
-        if (!s && !VEC_PUSH(ranks.agreed, ranks.n, ranks.cap, p->rank_key))
-            s = status_oom(sizeof p->rank_key, "comparing ranks");
+        if (!s && !agreed && !VEC_PUSH(ranks.agreed, ranks.n, ranks.cap, what))
+            s = status_oom(sizeof what, "comparing ranks");
     }
     pthread_mutex_unlock(&ranks.lock);
     return s;

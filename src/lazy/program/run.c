@@ -350,7 +350,7 @@ xt_status lazy_run_sought(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, lazy
     if (!s) s = status_at(lazy_program_get(c, r, w, &ev, &p), src);
     lazy_sought_free(w);
     c->now_ns = now;
-    if (!s) s = status_at(lazy_rank_check(c, p, src), src);
+    if (!s) s = status_at(lazy_rank_check(c, p, forced, src), src);
     if (!s) s = start(c, p, cause, forced, src, out);
     if (!s) ran_together = p->uses_collectives || p->partitioned;
     ev.at_ns = clock_ns();

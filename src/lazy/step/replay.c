@@ -248,7 +248,7 @@ static xt_status run(lazy_ctx *c, lazy_plan *p, lazy_program *g, const xt_src *s
     /* without memory its result cannot be differentiated */
     lazy_buf **held = p->graph ? base_calloc(p->n_inputs + 1, sizeof *held) : NULL;
     xt_status s = gather(c, p, g, in, held);
-    if (!s) s = lazy_rank_check(c, g, src);
+    if (!s) s = lazy_rank_check(c, g, false, src);
     if (!s) s = lazy_execute(c, g, LAZY_CALL, false, src, p->in, p->keep, p->out);
     if (!s) s = hand_over(c, p, requests, src, out);
     xt_status told = deliver(p, requests); /* also after a failure: those who wait hear of it */
