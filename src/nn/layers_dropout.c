@@ -31,7 +31,7 @@ xt_tensor xt_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p) 
     const ir_type *t = lazy_type(x);
     xt_tensor failed;
     if (!probability_fits(src, "xt_dropout", t, x, p, &failed)) return failed;
-    if (!xt_is_training(m) || p == 0) return x;
+    if (!nn_drops(m, p)) return x;
     int64_t dims[XT_MAX_RANK + 1] = {0};
     for (uint32_t i = 0; i < t->rank; i++) dims[i] = t->dims[i];
     return drop(src, x, dims, p);
@@ -45,7 +45,7 @@ xt_tensor xt_channel_dropout_at(const xt_src *src, int n_spatial, xt_module *m, 
     if (!probability_fits(src, what, t, x, p, &failed)) return failed;
     if (n_spatial < 1 || ((int)t->rank != n_spatial + 2 && (int)t->rank != n_spatial + 1))
         return nn_bad_input(src, what, "", x, "[N,C,...] with as many dims behind C as the name says is needed");
-    if (!xt_is_training(m) || p == 0) return x;
+    if (!nn_drops(m, p)) return x;
     int64_t dims[XT_MAX_RANK + 1] = {0};
     for (int i = 0; i < (int)t->rank; i++) dims[i] = i < (int)t->rank - n_spatial ? t->dims[i] : 1;
     return drop(src, x, dims, p);
@@ -58,7 +58,7 @@ xt_tensor xt_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, doub
     const ir_type *t = lazy_type(x);
     xt_tensor failed;
     if (!probability_fits(src, "xt_alpha_dropout", t, x, p, &failed)) return failed;
-    if (!xt_is_training(m) || p == 0) return x;
+    if (!nn_drops(m, p)) return x;
     if (p == 1) return xt_mul_scalar_at(src, x, 0);
     int64_t dims[XT_MAX_RANK + 1] = {0};
     for (uint32_t i = 0; i < t->rank; i++) dims[i] = t->dims[i];

@@ -72,8 +72,14 @@ bool xt_is_training(const xt_module *m) {
     return m && mode_of(m) == NN_TRAINING;
 }
 
+bool nn_drops(const xt_module *m, double p) {
+    if (m && p != 0) m->root->by_mode = true;
+    return p != 0 && xt_is_training(m);
+}
+
 /* "block.bn" may be the child "block" with a child "bn", or the child "block.bn". */
 bool nn_is_training(const xt_module *m, const char *layer) {
+    if (m) m->root->by_mode = true;
     for (const xt_module *c = m ? m->children : NULL; c;) {
         size_t n = strlen(c->key);
         bool at = *layer && strncmp(layer, c->key, n) == 0 && (!layer[n] || layer[n] == '.');

@@ -26,6 +26,7 @@ typedef struct nn_kept_mode {
     bool begun; /* with this one; else it is below it, and has a mode of its own */
 } nn_kept_mode;
 typedef struct nn_root {
+    bool by_mode; /* a layer of it has computed what depends on the mode */
     nn_entry *entries;
     size_t n, cap;
     map *by_name; /* name -> index + 1 */
@@ -121,6 +122,7 @@ void nn_mode_begin(const xt_src *src, xt_module *m, nn_mode mode);
 void nn_mode_end(const xt_src *src, xt_module *m);
 void nn_modes_free(xt_module *root);
 bool nn_is_training(const xt_module *m, const char *layer); /* that layer of m, which may be a child's name */
+bool nn_drops(const xt_module *m, double p); /* dropout of that share: m trains, and p is not 0 */
 uint64_t nn_network(const xt_module *m); /* of the network that m is of; no other ever has it */
 /* The last wish for the parameter `name` (full) that it be made of others in each pass; NULL: it is one itself. */
 const nn_wish *nn_parametrized(const struct nn_root *r, const char *name);

@@ -1,8 +1,8 @@
 /* What a loop around an optimizer leaves out, and nothing else would tell: its step, or the zeroing of gradients that
- * another loss left; parameters that get gradients and have no optimizer, and parameters of an optimizer that no
- * gradient reaches. Each is said once, when it is certain: a loop may gather gradients over many steps, alternate
- * between networks, keep parts frozen (xt_freeze, a frozen group, xt_no_grad_begin, xt_detach) or call a layer now and
- * then, and none of that is one of these. */
+ * another loss left; parameters that get gradients and have no optimizer, parameters of an optimizer that no gradient
+ * reaches, and training mode behind an evaluation. Each is said once, when it is certain: a loop may gather gradients
+ * over many steps, alternate between networks, keep parts frozen (xt_freeze, a frozen group, xt_no_grad_begin,
+ * xt_detach) or call a layer now and then, and none of that is one of these. */
 #include <pthread.h>
 
 #include "lazy/step/swept.h"
@@ -186,6 +186,23 @@ static void look_for_mixed(const xt_src *src, xt_optimizer *o, const gradients *
         src_text(w->mixed_by, by, sizeof by), src_text(other->updater.at, update, sizeof update));
 }
 
+/* --- xt_train behind an evaluation --- */
+static void look_at_mode(const xt_src *src, xt_optimizer *o) {
+    const nn_root *r = o->net->root;
+    char said[300];
+    bool trains = r->module->mode == NN_TRAINING;
+    o->forgets.trained = o->forgets.trained || trains;
+    o->forgets.evaluating = trains ? 0 : o->forgets.evaluating + 1;
+    if (o->forgets.evaluating < 2 || !o->forgets.trained || !r->by_mode || o->forgets.told_mode || !tells()) return;
+    o->forgets.told_mode = true;
+    log_msg(XT_SEV_WARNING,
+            "%s:%d: the optimizer trains a network that xt_eval%s has put into evaluation mode: nothing is dropped "
+            "(dropout), and running statistics are used and stay as they are (batch norm). xt_train(net) behind the "
+            "evaluation ends it, or xt_eval_begin and xt_eval_end around it; a part that is to stay so is put there by "
+            "itself (xt_eval of a child)",
+            src ? src->file : "?", src ? src->line : 0, at_line(r->module->mode_said, said, sizeof said));
+}
+
 /* --- when --- */
 static void before_boundary(void *user, lazy_cause cause) {
     (void)user, (void)cause;
@@ -229,6 +246,10 @@ void forgotten_look(const xt_src *src, xt_optimizer *o, const gradients *g) {
     pthread_mutex_lock(&lock);
     look_for_mixed(src, o, g);
     look_for_unreached(src, o);
+    look_at_mode(src, o);
+    if (!o->steps) o->forgets.first_passes = passes;
+    o->forgets.in_fit = o->forgets.in_fit || lazy_draw_step_given();
+    schedule_watch_update(src, o);
     pthread_mutex_unlock(&lock);
     lazy_swept_here()->updated = lazy_step();
     o->forgets.stepped_for = lazy_swept_here()->at;
@@ -242,6 +263,7 @@ void forgotten_end(xt_optimizer *o) {
     if (is_ours(o) && !o->steps && o->forgets.waiting > 1 && !o->forgets.told_waiting && !steps_without(o, false) &&
         tells())
         tell_waiting(o);
+    if (is_ours(o)) schedule_watch_end(o, passes - o->forgets.first_passes);
     while (*at && *at != o) at = &(*at)->next_there;
     if (*at) *at = o->next_there;
     pthread_mutex_unlock(&lock);

@@ -137,6 +137,7 @@ struct xt_optimizer {
     size_t n_last;
     int64_t last_step;
     lazy_updater updater;
+    int64_t refused, refused_in; /* calls of the step that met an error, in the step of that number */
     bool is_trained; /* finite.c, and the next one that is */
     struct xt_optimizer *next_trained;
     struct { /* forgotten.c */
@@ -146,7 +147,11 @@ struct xt_optimizer {
         int64_t passes; /* ended passes over loaders when the first did */
         src_id stepped_for; /* the last xt_backward before its last step */
         int64_t mixed; /* its steps with gradients of two losses, one of them from before another update */
-        bool told_waiting, told_mixed, told_unreached, told_others;
+        int64_t first_passes; /* ended passes over loaders at its first step */
+        bool in_fit; /* it has stepped where a trainer sets the boundaries */
+        bool trained; /* its network has trained in training mode */
+        int64_t evaluating; /* steps since in evaluation mode */
+        bool told_waiting, told_mixed, told_unreached, told_others, told_mode;
         const void *thread; /* that made it */
     } forgets;
     struct xt_optimizer *next_there; /* in the process */
@@ -283,6 +288,11 @@ void optim_state_free(xt_optimizer *o);
 /* What is not a tensor, as JSON: steps, rates of the groups, the scheduler. base_free. NULL without memory. */
 char *optim_state_text(const xt_optimizer *o);
 xt_status optim_state_load(xt_optimizer *o, const char *json);
+
+/* --- schedule_watch.c: schedules that a loop steps in the wrong place, or never --- */
+void schedule_watch_update(const xt_src *src, const xt_optimizer *o); /* it is about to step */
+/* it ends; of so many passes over loaders that have ended while it trained */
+void schedule_watch_end(const xt_optimizer *o, int64_t passes);
 
 /* --- schedule.c --- */
 void schedule_poll(xt_optimizer *o); /* applies values that have arrived (plateau) */

@@ -252,6 +252,16 @@ static void poll_again(void *user) {
     pace_check(NULL, user);
 }
 
+/* In a loop without boundaries nothing else would end a program whose first iterations fail: no update is made that
+ * shows the loop. */
+static void look_at_refused(const xt_src *src, const char *what, xt_optimizer *o) {
+    enum { A_LOOP = 3 };
+    if (!lazy_pending() || o->refused_in != lazy_step()) o->refused = 0;
+    if (!lazy_pending()) return;
+    o->refused_in = lazy_step();
+    if (++o->refused >= A_LOOP) lazy_end_if_unseen(what, src);
+}
+
 /* s NULL: no loss scaler. */
 static void take_step(const xt_src *src, const char *what, xt_optimizer *o, struct xt_loss_scaler *s) {
     gradients g;
@@ -267,6 +277,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
         return;
     }
     if (lazy_refuse_second_step(src, what)) return;
+    look_at_refused(src, what, o);
     schedule_poll(o);
     lazy_on_replay(&(lazy_replay){.before = poll_again, .user = o});
     lazy_begin(src);

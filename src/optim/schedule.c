@@ -106,10 +106,19 @@ static void step_again(void *user) {
     step(user);
 }
 
-void xt_schedule_step(xt_scheduler *s) {
+static void step_once(xt_scheduler *s, bool by_trainer) {
     if (!s) return; /* its own error is pending */
+    schedule_watch_step(s, by_trainer);
     step(s);
     lazy_on_replay(&(lazy_replay){.before = step_again, .user = s});
+}
+
+void xt_schedule_step(xt_scheduler *s) {
+    step_once(s, false);
+}
+
+void schedule_step_of_fit(xt_scheduler *s) {
+    step_once(s, true);
 }
 
 static void step(xt_scheduler *s) {

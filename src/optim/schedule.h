@@ -51,6 +51,11 @@ struct xt_scheduler {
     size_t n_children;
     bool refused; /* its last step was an error */
     src_id made;
+    struct { /* schedule_watch.c */
+        int64_t by_program, by_trainer; /* steps */
+        double first_lr; /* of group 0 before the first */
+        bool told;
+    } watch;
 };
 
 /* A schedule of opt, attached to it, with its first rates set unless `begin` is false. NULL with a pending error:
@@ -58,6 +63,10 @@ struct xt_scheduler {
 xt_scheduler *schedule_new(const schedule_kind *k, xt_optimizer *opt, const char *what, xt_status s,
                            const schedule_numbers *n, xt_interval interval, bool begin);
 void schedule_value(xt_scheduler *s, double value); /* plateau */
+/* xt_schedule_step, and xt_schedule_step_value of what the Trainer watches, by the Trainer itself */
+void schedule_step_of_fit(xt_scheduler *s);
+void schedule_value_of_fit(xt_scheduler *s, double value);
+void schedule_watch_step(xt_scheduler *s, bool by_trainer); /* it is about to step */
 /* An error of a step: calls that step have no line of their own without debug information, so it has the line that made
  * the schedule. */
 void schedule_fail(const xt_scheduler *s, xt_status e);

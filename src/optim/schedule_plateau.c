@@ -47,10 +47,19 @@ static bool is_plateau(const xt_scheduler *s, const char *what) {
     return false;
 }
 
-void xt_schedule_step_value(xt_scheduler *s, double v) {
+static void step_by_value(xt_scheduler *s, double v, bool by_trainer) {
     if (!is_plateau(s, "xt_schedule_step_value")) return;
+    schedule_watch_step(s, by_trainer);
     schedule_poll(s->opt);
     schedule_value(s, v);
+}
+
+void xt_schedule_step_value(xt_scheduler *s, double v) {
+    step_by_value(s, v, false);
+}
+
+void schedule_value_of_fit(xt_scheduler *s, double v) {
+    step_by_value(s, v, true);
 }
 
 static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
@@ -67,6 +76,7 @@ static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) 
 
 void xt_schedule_step_tensor_at(const xt_src *src, xt_scheduler *s, xt_tensor t) {
     if (!is_plateau(s, "xt_schedule_step_tensor")) return;
+    schedule_watch_step(s, false);
     const ir_type *type = lazy_type(t);
     if (type && type->count != 1)
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src,

@@ -38,7 +38,7 @@ static void step_plateau(xt_trainer *t, xt_scheduler *s) {
     if (e)
         lazy_fail(status_context(e, "a plateau schedule's value"));
     else
-        xt_schedule_step_value(s, v);
+        schedule_value_of_fit(s, v);
 }
 
 static void step_those_of(xt_trainer *t, const xt_optimizer *opt, xt_interval interval) {
@@ -48,7 +48,7 @@ static void step_those_of(xt_trainer *t, const xt_optimizer *opt, xt_interval in
         if (s->plateau)
             step_plateau(t, s);
         else
-            xt_schedule_step(s);
+            schedule_step_of_fit(s);
     }
 }
 

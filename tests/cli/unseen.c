@@ -181,6 +181,23 @@ static void *loop(void *unused) {
     return unused;
 }
 
+/* A loop in which nothing ends a step, and whose every iteration fails. */
+static int no_boundary(void) {
+    net = xt_module_new(net_fn, NULL);
+    sgd = xt_sgd(net, .lr = 0.01);
+    for (int i = 0; i < 20; i++) {
+        xt_tensor loss = xt_mean(xt_forward(net, xt_ones(XT_I64, 4, 3))); /* the wrong dtype */
+        if (is("lookends") && xt_error()) xt_clear_error();
+        xt_backward(loss);
+        if (is("lookends") && xt_error()) xt_clear_error();
+        xt_optimizer_step(sgd);
+        if (is("lookends") && xt_error()) xt_clear_error();
+        after += i > 3;
+    }
+    printf("alive for %d steps\n", after);
+    return xt_finish();
+}
+
 static void at_exit(void) {
     puts("the program's own exit handler ran");
 }
@@ -190,6 +207,7 @@ int main(int argc, char **argv) {
     atexit(at_exit);
     printf("begin ");
     if (is("fit")) return fits(argc, argv);
+    if (is("noends") || is("lookends")) return no_boundary();
     if (is("lookcall") || is("nostep") || is("nofinish")) return other_ways();
     if (is("nothingelse")) return xt_write_file("/nowhere/file", "", 0) ? 0 : 1; /* the only call */
     if (is("deadthread")) {

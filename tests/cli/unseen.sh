@@ -37,6 +37,15 @@ ends step xt_matmul "the wrong shape" xt_call 7 # each call ends the step in whi
 ends batch xt_matmul "the wrong shape" xt_next 3
 ends wait xt_matmul "the wrong shape" xt_wait 3
 ends pthread xt_matmul "the wrong shape" xt_mark_step 3
+# In a loop without boundaries no step ends: its third update does.
+run noends
+check "no boundary: exit code 1" [ $? = 1 ]
+check "no boundary: the error is told once" [ "$(grep -c 'unseen.c:.*xt_linear' "$tmp/err")" = 1 ]
+check "no boundary: what ends it" \
+    grep -qE "unseen.c:[0-9]+: xt_optimizer_step ends the program with exit code 1, after 0 steps" "$tmp/err"
+check "no boundary: nothing goes on" [ "$(grep -c alive "$tmp/out")" = 0 ]
+run lookends
+check "no boundary, but it looks: goes on" grep -q 'alive for 16 steps' "$tmp/out"
 XT_MEMORY_LIMIT=64M ends oom "program of step 3.*failed" "return xt_mark_step" xt_mark_step 3
 check "oom: the report is kept" grep -q 'xtrain postmortem' "$tmp/err"
 

@@ -20,8 +20,10 @@ static xt_tensor loss_of(xt_module *m, xt_tensor in) {
 }
 
 static int warnings(void) {
-    static const char *const begins[] = {"has not stepped", "that no optimizer has", "never had a gradient",
-                                         "gradients of two losses"};
+    static const char *const begins[] = {
+        "has not stepped",         "that no optimizer has",        "never had a gradient",
+        "gradients of two losses", "nothing has ended the step",   "into evaluation mode",
+        "has never stepped",       "before the first update here", "the rate goes twice as fast"};
     int n = 0;
     for (size_t i = 0; i < BASE_COUNT(begins); i++)
         for (const char *p = str_cstr(&said); (p = strstr(p, begins[i])); p++) n++;
@@ -203,6 +205,118 @@ static void gathering_beside_another(void **state) {
     silent();
 }
 
+/* --- the boundary --- */
+/* 99 calls are no such loop, and the process is told once. */
+static void a_loop_of_gradients_alone(void **state) {
+    (void)state;
+    xt_module *m = net();
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 99; i++) xt_backward(loss_of(m, x()));
+        assert_true(xt_mark_step());
+    }
+    silent();
+    for (int i = 0; i < 101; i++) xt_backward(loss_of(m, x()));
+    told("xt_backward was called 100 times and nothing has ended the step");
+    assert_true(xt_mark_step());
+}
+
+/* --- the mode --- */
+static xt_tensor with_dropout(xt_module *m, xt_tensor in, void *user) {
+    return two_layers(m, user ? in : xt_dropout(xt_sub(m, "drop", -1), in, 0.1), NULL);
+}
+typedef enum mode { LEFT, PLAIN, ENDED, BEGUN, CHILD, ALWAYS } mode;
+static void train_with(mode how) {
+    static int none;
+    xt_module *m = xt_module_new(with_dropout, how == PLAIN ? &none : NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.01);
+    if (how == ALWAYS) xt_eval(m);
+    if (how == CHILD) xt_eval(xt_sub(m, "drop", -1));
+    for (int epoch = 0; epoch < 3; epoch++) {
+        for (int i = 0; i < 4; i++) {
+            xt_backward(loss_of(m, x()));
+            xt_optimizer_step(o);
+            assert_true(xt_mark_step());
+        }
+        if (how == LEFT || how == PLAIN || how == ENDED) xt_eval(m);
+        if (how == BEGUN) xt_eval_begin(m);
+        xt_no_grad_begin();
+        loss_of(m, x());
+        xt_no_grad_end();
+        if (how == ENDED) xt_train(m);
+        if (how == BEGUN) xt_eval_end(m);
+        assert_true(xt_mark_step());
+    }
+    xt_optimizer_free(o);
+    xt_module_free(m);
+}
+static void training_in_evaluation_mode(void **state) {
+    (void)state;
+    for (mode how = PLAIN; how <= ALWAYS; how++) train_with(how);
+    silent(); /* without a layer that depends on it, too */
+    train_with(LEFT);
+    told("the optimizer trains a network that xt_eval has put into evaluation mode");
+}
+
+/* --- schedules --- */
+typedef enum stepping { NEVER, BEHIND, IN_FRONT, TO_A_PLACE, BY_VALUE, WITHIN_ANOTHER } stepping;
+static void step_schedule(stepping how, int steps) {
+    xt_module *m = net();
+    xt_optimizer *o = xt_sgd(m, .lr = 0.01);
+    xt_scheduler *s = how == BY_VALUE ? xt_plateau_schedule(o, .patience = 2) : xt_cosine_schedule(o, .t_max = 500);
+    if (how == WITHIN_ANOTHER) s = xt_chained_schedule(o, .schedules = {s});
+    for (int i = 0; i < 3 && how == TO_A_PLACE; i++) xt_schedule_step(s);
+    for (int i = 0; i < steps; i++) {
+        if (how == IN_FRONT) xt_schedule_step(s);
+        xt_backward(loss_of(m, x()));
+        xt_optimizer_step(o);
+        if (how == BEHIND || how == TO_A_PLACE || how == WITHIN_ANOTHER) xt_schedule_step(s);
+        if (how == BY_VALUE) xt_schedule_step_value(s, 1);
+        assert_true(xt_mark_step());
+    }
+    xt_optimizer_free(o);
+    xt_module_free(m);
+}
+static void schedules_that_do_not_follow(void **state) {
+    (void)state;
+    for (stepping how = BEHIND; how <= WITHIN_ANOTHER; how++)
+        if (how != IN_FRONT) step_schedule(how, STEPS);
+    step_schedule(NEVER, 10); /* it may be for the next epoch */
+    silent();
+    step_schedule(IN_FRONT, 3);
+    told("has stepped (xt_schedule_step) before the first update here: its first rate, 0.01, is never used");
+    str_clear(&said);
+    step_schedule(NEVER, STEPS);
+    told("has never stepped, in 130 steps of its optimizer: the rate is 0.01");
+}
+
+static xt_scheduler *scheduler;
+static xt_tensor training_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    return loss_of(m, b.x);
+}
+static xt_optimizer *configure(xt_module *m, void *user) {
+    (void)user;
+    xt_optimizer *o = xt_sgd(m, .lr = 0.01);
+    scheduler = xt_step_schedule(o, .step_size = 1);
+    return o;
+}
+static void step_it(xt_module *m, int64_t epoch, void *user) {
+    (void)m, (void)epoch, (void)user;
+    xt_schedule_step(scheduler);
+}
+static void a_schedule_of_two(void **state) {
+    (void)state;
+    for (int twice = 0; twice < 2; twice++) {
+        xt_task task = {.net = two_layers, .training_step = training_step, .configure_optimizers = configure};
+        if (twice) task.on_train_epoch_end = step_it;
+        xt_trainer *t = xt_trainer_new(.max_epochs = 3, .barebones = XT_ON);
+        assert_int_equal(xt_fit(t, &task, loader(), NULL), 0);
+        xt_trainer_free(t);
+        if (!twice) silent();
+    }
+    told("is stepped by the program (xt_schedule_step) and by the Trainer");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_step_that_is_forgotten, begin, end),
@@ -212,6 +326,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_no_gradient_reaches, begin, end),
         cmocka_unit_test_setup_teardown(adversaries, begin, end),
         cmocka_unit_test_setup_teardown(gathering_beside_another, begin, end),
+        cmocka_unit_test_setup_teardown(a_loop_of_gradients_alone, begin, end),
+        cmocka_unit_test_setup_teardown(training_in_evaluation_mode, begin, end),
+        cmocka_unit_test_setup_teardown(schedules_that_do_not_follow, begin, end),
+        cmocka_unit_test_setup_teardown(a_schedule_of_two, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

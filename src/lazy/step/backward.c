@@ -283,8 +283,7 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
     }
     if (!lazy_detached_graft(c, src, "xt_backward", root)) return;
     c->swept = true;
-    lazy_swept_here()->calls++;
-    lazy_swept_here()->at = src_intern(src);
+    lazy_swept_count(c->step, src);
     lazy_iteration_swept(c, root);
     if (lazy_slot_of(c, loss)) lazy_slot_of(c, loss)->is_loss = true;
     leaves l = {0};

@@ -7,6 +7,7 @@
 typedef struct lazy_swept {
     int64_t calls;
     src_id at; /* the last */
+    int64_t step, in_step; /* the step of the last call, and the calls in it */
     int64_t updated; /* the last step in which an optimizer stepped; -1: none */
     /* In step mixed_step xt_backward at `at` has added to a gradient of `mixed` that another line (mixed_by) left there
      * in an earlier step, and an optimizer has stepped since. */
@@ -15,6 +16,7 @@ typedef struct lazy_swept {
     int64_t mixed_step;
 } lazy_swept;
 lazy_swept *lazy_swept_here(void);
+void lazy_swept_count(int64_t step, const xt_src *src); /* xt_backward is called in it */
 
 bool lazy_has_gradient(xt_tensor t); /* without being a part of a recording, as lazy_grad is */
 /* fn(user, parameter, its name, where it was made) for each parameter that has a gradient now. */
