@@ -51,10 +51,11 @@ void schedule_watch_end(const xt_optimizer *o, int64_t passes) {
     for (size_t i = 0; i < o->n_schedulers; i++) {
         xt_scheduler *s = o->schedulers[i];
         if (s->watch.by_program || s->watch.by_trainer || o->forgets.in_fit || !tells(s)) continue;
-        log_msg(XT_SEV_WARNING,
-                "the schedule%s has never stepped, in %lld steps of its optimizer: the rate is %g, as at the "
-                "beginning. In a loop of one's own xt_schedule_step%s behind xt_optimizer_step moves it, once a step or "
-                "once an epoch",
-                made_at(s, made, sizeof made), (long long)o->steps, o->groups[0].h.lr, s->plateau ? "_value" : "");
+        log_msg(
+            XT_SEV_WARNING,
+            "the schedule%s has never stepped, in %lld steps of its optimizer: the rate is %g, as at the "
+            "beginning. In a loop of one's own xt_schedule_step%s behind xt_optimizer_step moves it, once a step or "
+            "once an epoch",
+            made_at(s, made, sizeof made), (long long)o->steps, o->groups[0].h.lr, s->plateau ? "_value" : "");
     }
 }

@@ -136,6 +136,13 @@ static void axis(void) {
     }
 }
 
+static void place(void) {
+    for (int i = 0; i < 2; i++) {
+        xt_when_ready(xt_exp(xt_slice(some(16), 0, i, i + 8)), NULL, NULL); /* @place */
+        xt_mark_step();
+    }
+}
+
 static void order(void) {
     for (int i = 0; i < 2; i++) {
         xt_tensor x = some(16);
@@ -308,6 +315,7 @@ int train(const char *what) {
                {"dtype", dtype},
                {"cast_in", new_cast},
                {"axis", axis},
+               {"place", place},
                {"order", order},
                {"evicted", evicted},
                {"read", read_early},

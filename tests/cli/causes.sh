@@ -57,7 +57,9 @@ dtype       ^compile 2: .* why: dtype change: convert f16\[16\] became bf16\[16\
 cast_in     ^compile 2: .* why: dtype change: convert f16\[16\] at @cast_in instead of exponential f32\[16\] at .*:
             use the same dtype
 axis        ^compile 2: .* why: other ops: reduce \[2\] .dimensions = array<i64: 0>. became \[8\] .dimensions =
-            array<i64: 1>. at @axis .program 1.
+            array<i64: 1>. at @axis .program 1.: the numbers that an op is made with
+place       ^compile 2: .* why: other ops: slice .*start_indices = array<i64: 0>.* became .*start_indices = array<i64:
+            1>.* at @place .program 1.: a place that changes from step to step is data: xt_index_select
 order       ^compile 2: .* why: other ops: sine f32\[16\] at @sine instead of exponential f32\[16\] at @exponential
             .program 1.
 evicted     ^compile 4: .* for xt_mark_step at @evicted, step 3 . why: cache evicted: .* raise XT_CACHE_ENTRIES
@@ -85,7 +87,7 @@ end         ^compile 1: program 1 for xt_finish at @end, step 0
 W
 for p in o2 g1 stripped pie dlopened; do
     while read -r name want; do
-        for mark in first shape dims evaluates alog blog constant keep flag cast_in cast mode turned dtype axis sine \
+        for mark in first shape dims evaluates alog blog constant keep flag cast_in cast mode turned dtype axis place sine \
             exponential evicted read print checkpoint loader micro assigned sized built row h0 wait end; do
             want=${want//@$mark/[^ ]*$(at "$mark")}
         done

@@ -299,7 +299,15 @@ static bool is_new_cast(ops a, ops b, size_t i) {
     return k > i && k < a.n && a.at[k].code == b.at[i].code && a.at[k].src == b.at[i].src;
 }
 
-static lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p) {
+/* The same op at the same line, made with other numbers. */
+static const char *advice_of_numbers(const lazy_node *now) {
+    if (now->code == OP_slice)
+        return "a place that changes from step to step is data: xt_index_select(x, axis, places) is one program for "
+               "all";
+    return "the numbers that an op is made with (axes, sizes, places) are a part of the program: each is one more";
+}
+
+static lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice) {
     ops a = ops_of(nodes, n), b = ops_of(p->nodes, p->n_nodes);
     size_t i = first_other(a, b), same = common_prefix(nodes, n, p->nodes, p->n_nodes);
     lazy_why why = LAZY_WHY_OPS;
@@ -308,7 +316,10 @@ static lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const la
         const lazy_node *now = same < n ? &nodes[same] : NULL, *was = same < p->n_nodes ? &p->nodes[same] : NULL;
         if (now && was && now->text != was->text) {
             became(out, now, was, p->number);
-            if (is_constant(now)) why = LAZY_WHY_CONSTANT;
+            if (is_constant(now))
+                why = LAZY_WHY_CONSTANT;
+            else if (now->code == was->code && now->src == was->src)
+                *advice = advice_of_numbers(now);
         } else {
             if (now) describe(out, now, true);
             str_printf(out, " has other operands than in program %lld", (long long)p->number);
@@ -324,9 +335,10 @@ static lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const la
     } else {
         became(out, &a.at[i], &b.at[i], p->number);
         constant_or_tensor(out, &a.at[i], &b.at[i], p->number);
-        if (a.at[i].code == b.at[i].code && a.at[i].src == b.at[i].src && a.at[i].type && b.at[i].type)
+        if (a.at[i].code == b.at[i].code && a.at[i].src == b.at[i].src && a.at[i].type && b.at[i].type) {
             why = why_other_type(&a.at[i], &b.at[i]);
-        else if (is_new_cast(a, b, i) || is_new_cast(b, a, i))
+            if (why == LAZY_WHY_OPS) *advice = advice_of_numbers(&a.at[i]);
+        } else if (is_new_cast(a, b, i) || is_new_cast(b, a, i))
             why = LAZY_WHY_DTYPE;
     }
     return why;
@@ -449,7 +461,7 @@ static bool explain_read(str *out, const lazy_node *nodes, size_t n, lazy_progra
     base_free(same);
     if (!best) return false;
     ev->why = explain_inputs(out, nodes, n, best, &ev->advice);
-    if (!ev->why) ev->why = explain_ops(out, nodes, n, best);
+    if (!ev->why) ev->why = explain_ops(out, nodes, n, best, &ev->advice);
     return true;
 }
 
@@ -493,7 +505,7 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
         else if (!same && !thawed && !settled) { /* of other gradients, the ops say nothing more */
             if (out.len) str_append(&out, "; first difference: ");
             lazy_why w = explain_inputs(&out, nodes, n, best, &ev->advice);
-            if (!w) w = explain_ops(&out, nodes, n, best);
+            if (!w) w = explain_ops(&out, nodes, n, best, &ev->advice);
             if (!ev->why)
                 ev->why = w;
             else
