@@ -301,7 +301,7 @@ typedef struct XT_OPTIONS_ xt_combined_opts {
 XT_API xt_loader *xt_combined_loader_opt(const xt_src *src, int n, xt_loader *const *loaders, xt_combined_opts o);
 
 /* Ends the previous step, begins one and gives its batch; false at the end of the epoch (the next call begins another)
- * or after an error. */
+ * or after an error. A pass that was left (break) goes on with its next batch; xt_loader_set_epoch begins one anew. */
 #define xt_next(loader, out_batch) xt_next_at(XT_HERE, loader, out_batch)
 XT_API bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out);
 /* per epoch, on this rank; a stream without .limit: -1 */

@@ -351,12 +351,26 @@ static lazy_shard shard_of(const xt_loader *l) {
                         .made = l->made};
 }
 
+/* An evaluation that is left early goes on behind the training that follows, where PyTorch's begins anew. */
+static void tell_left(const xt_src *src, xt_loader *l) {
+    int64_t updates = (int64_t)lazy_draws_now().updates, then = l->updates;
+    l->updates = updates;
+    if (!l->next || then < 0 || then == updates || !lazy_evaluates() || l->told_left || world_get()->rank) return;
+    l->told_left = true;
+    log_msg(XT_SEV_WARNING,
+            "%s:%d: this evaluation goes on with batch %lld of a pass over the loader that was left early, before the "
+            "training behind it: it sees other samples than the one before. xt_loader_set_epoch(loader, "
+            "xt_loader_epoch(loader), 0) begins a pass anew, and .limit = %lld ends each there",
+            src ? src->file : "?", src ? src->line : 0, (long long)l->next, (long long)l->next);
+}
+
 static bool next(const xt_src *src, xt_loader *l, xt_batch *out) {
     lazy_end_if_unseen("xt_next", src);
     bool ok = lazy_boundary(LAZY_LOADER, src), end = false;
     lazy_end_if_lost("xt_next", src);
     if (!ok || !loader_fits_mesh(src, l)) return false;
     if (l->batches >= 0 && l->next >= l->batches) return end_epoch(l);
+    tell_left(src, l);
     out->index = l->next;
     out->epoch = l->epoch;
     lazy_begin(src);
@@ -429,6 +443,7 @@ void xt_loader_set_epoch(xt_loader *l, int64_t epoch, int64_t batch) {
     combined_each(l, loader_stop);
     l->epoch = epoch < 0 ? 0 : epoch;
     l->next = batch < 0 ? 0 : batch;
+    l->updates = -1;
 }
 
 int64_t loader_readers(const xt_loader *l) {

@@ -37,7 +37,8 @@ struct xt_loader {
     lazy_extremes *resident_extremes[DATA_FIELDS];
     uint32_t name; /* the dataset's, interned */
     src_id made; /* the line that made it */
-    bool told_short, told_ended;
+    bool told_short, told_ended, told_left;
+    int64_t updates; /* optimizer steps of the thread at the last batch; -1: the next place was set */
     atomic_flag in_next; /* xt_next is under way */
     /* Workers. Batches are numbered from where the workers began; number t waits in ring[t % capacity]. Invariant:
      * taken <= t < taken + capacity for every batch that is claimed or filled, so a place is free when its batch is

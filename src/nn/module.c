@@ -129,6 +129,11 @@ xt_module *xt_module_new_many(xt_module_many_fn fn, int n_in, int n_out, void *u
 /* What is wrong with a pass of so many inputs and outputs; NULL: nothing. */
 static xt_status check_pass(const xt_src *src, const xt_module *m, const char *who, int n_in, int n_out) {
     if (!m) return status_new(XT_INVALID_ARGUMENT, src, "%s: the module is NULL", who);
+    if (!m->fn && !m->many && !m->parent)
+        return status_new(XT_INVALID_ARGUMENT, src,
+                          "%s: the network has no function: xt_module_new was given NULL; call layer functions on it, "
+                          "or give it one",
+                          who);
     if (!m->fn && !m->many)
         return status_new(
             XT_INVALID_ARGUMENT, src,

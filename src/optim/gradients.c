@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "lazy/mesh/mesh.h"
+#include "lazy/step/swept.h"
 #include "ops/ops.h"
 #include "optim/optim.h"
 
@@ -202,10 +203,19 @@ void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *o) {
     gradients_free(&g);
 }
 
+void optim_taken(const xt_src *src, const char *by, xt_optimizer *o) {
+    int64_t calls = lazy_swept_here()->calls;
+    if (!calls || (o->taken.by && o->taken.calls == calls)) return; /* there was none to take */
+    o->taken.by = by;
+    o->taken.at = src_intern(src);
+    o->taken.calls = calls;
+}
+
 void xt_zero_grad_at(const xt_src *src, xt_optimizer *o) {
     if (!o) return;
     lazy_begin(src);
     if (!has_module(o)) return;
+    optim_taken(src, "xt_zero_grad", o);
     for (int i = 0; i < xt_module_tensors(o->net); i++) lazy_set_grad(xt_module_tensor(o->net, i), (xt_tensor){0});
     o->reduced = o->unscaled = false;
 }

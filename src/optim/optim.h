@@ -137,6 +137,11 @@ struct xt_optimizer {
     size_t n_last;
     int64_t last_step;
     lazy_updater updater;
+    struct { /* what took its gradients last: a call at a line, after so many backward passes of the thread */
+        const char *by;
+        src_id at;
+        int64_t calls;
+    } taken;
     int64_t refused, refused_in; /* calls of the step that met an error, in the step of that number */
     bool is_trained; /* finite.c, and the next one that is */
     struct xt_optimizer *next_trained;
@@ -288,6 +293,9 @@ void optim_state_free(xt_optimizer *o);
 /* What is not a tensor, as JSON: steps, rates of the groups, the scheduler. base_free. NULL without memory. */
 char *optim_state_text(const xt_optimizer *o);
 xt_status optim_state_load(xt_optimizer *o, const char *json);
+
+/* gradients.c: `by`, a call of the program's, takes the gradients that there are */
+void optim_taken(const xt_src *src, const char *by, xt_optimizer *o);
 
 /* --- schedule_watch.c: schedules that a loop steps in the wrong place, or never --- */
 void schedule_watch_update(const xt_src *src, const xt_optimizer *o); /* it is about to step */

@@ -4,10 +4,22 @@
 #include <math.h>
 
 #include "lazy/mesh/mesh.h"
+#include "lazy/step/swept.h"
 #include "nn/nn.h"
 #include "optim/optim.h"
 
-static void step_error(const xt_src *src, const char *what) {
+static void step_error(const xt_src *src, const char *what, const xt_optimizer *o) {
+    const lazy_swept *swept = lazy_swept_here();
+    char taken[256], at[256];
+    if (o->taken.by && o->taken.calls == swept->calls) {
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "%s: no parameter has a gradient: %s at %s took what xt_backward at %s had left, and no "
+                             "backward pass has followed; each update needs an xt_backward(loss) behind that and in "
+                             "front of it",
+                             what, o->taken.by, src_text(o->taken.at, taken, sizeof taken),
+                             src_text(swept->at, at, sizeof at)));
+        return;
+    }
     lazy_fail(status_new(
         XT_FAILED_PRECONDITION, src,
         "%s: no parameter has a gradient; call xt_backward(loss) before it, on a loss made with this module", what));
@@ -283,7 +295,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     lazy_begin(src);
     if (!gradients_get(o, &g)) return;
     if (g.n == 0) {
-        if (!lazy_pending()) step_error(src, what);
+        if (!lazy_pending()) step_error(src, what, o);
         gradients_free(&g);
         return;
     }
@@ -310,6 +322,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     if (ok && o->clip_value > 0) gradients_clip_value(b, &g, gradients_limit(src, "clip_value", &g, o->clip_value));
     if (ok) update_all(src, o, &g, skip);
     consume(&g);
+    optim_taken(src, what, o);
     lazy_begin(src);
     xt_no_grad_end_at(NULL);
     lazy_update_end(src, &o->updater);

@@ -87,8 +87,8 @@ end         ^compile 1: program 1 for xt_finish at @end, step 0
 W
 for p in o2 g1 stripped pie dlopened; do
     while read -r name want; do
-        for mark in first shape dims evaluates alog blog constant keep flag cast_in cast mode turned dtype axis place sine \
-            exponential evicted read print checkpoint loader micro assigned sized built row h0 wait end; do
+        for mark in first shape dims evaluates alog blog constant keep flag cast_in cast mode turned dtype axis place \
+            sine exponential evicted read print checkpoint loader micro assigned sized built row h0 wait end; do
             want=${want//@$mark/[^ ]*$(at "$mark")}
         done
         (cd "$tmp" && timeout 60 "./$p" "$name") >"$tmp/out" 2>&1

@@ -20,10 +20,16 @@ static xt_tensor loss_of(xt_module *m, xt_tensor in) {
 }
 
 static int warnings(void) {
-    static const char *const begins[] = {
-        "has not stepped",         "that no optimizer has",        "never had a gradient",
-        "gradients of two losses", "nothing has ended the step",   "into evaluation mode",
-        "has never stepped",       "before the first update here", "the rate goes twice as fast"};
+    static const char *const begins[] = {"has not stepped",
+                                         "that no optimizer has",
+                                         "never had a gradient",
+                                         "gradients of two losses",
+                                         "nothing has ended the step",
+                                         "into evaluation mode",
+                                         "has never stepped",
+                                         "before the first update here",
+                                         "the rate goes twice as fast",
+                                         "of a pass over the loader that was left early"};
     int n = 0;
     for (size_t i = 0; i < BASE_COUNT(begins); i++)
         for (const char *p = str_cstr(&said); (p = strstr(p, begins[i])); p++) n++;
@@ -317,6 +323,72 @@ static void a_schedule_of_two(void **state) {
     told("is stepped by the program (xt_schedule_step) and by the Trainer");
 }
 
+/* --- what was taken --- */
+static void fails(const char *part) {
+    const char *text = xt_error() ? xt_status_message(xt_error()) : "";
+    if (!strstr(text, part)) fail_msg("\"%s\" is not said in: %s", part, text);
+    xt_clear_error();
+}
+static void gradients_that_were_taken(void **state) {
+    (void)state;
+    xt_module *m = net(), *empty = xt_module_new(NULL, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.01);
+    xt_optimizer_step(o);
+    fails("no parameter has a gradient; call xt_backward(loss) before it");
+    for (int taken_by_zero = 0; taken_by_zero < 2; taken_by_zero++) {
+        xt_backward(loss_of(m, x()));
+        if (taken_by_zero)
+            xt_zero_grad(o);
+        else
+            xt_optimizer_step(o);
+        xt_zero_grad(o); /* which finds none any more */
+        xt_optimizer_step(o);
+        fails(taken_by_zero ? "no parameter has a gradient: xt_zero_grad at " : ": xt_optimizer_step at ");
+        assert_true(xt_mark_step());
+    }
+    xt_item(xt_grad(xt_module_find(m, "a.weight")));
+    fails("since its gradient was last taken (xt_optimizer_step, xt_zero_grad)");
+    xt_forward(empty, x());
+    fails("xt_forward: the network has no function: xt_module_new was given NULL");
+}
+
+/* --- a pass that is left --- */
+static void evaluate(xt_module *m, xt_loader *l, int batches, bool anew) {
+    if (anew) xt_loader_set_epoch(l, xt_loader_epoch(l), 0);
+    xt_eval_begin(m);
+    xt_no_grad_begin();
+    for (xt_batch b; xt_next(l, &b);) {
+        loss_of(m, b.x);
+        if (b.index + 1 == batches) break;
+    }
+    xt_no_grad_end();
+    xt_eval_end(m);
+}
+static void an_evaluation_that_is_left(void **state) {
+    (void)state;
+    xt_module *m = net();
+    xt_optimizer *o = xt_sgd(m, .lr = 0.01);
+    enum { WHOLE, ANEW, LEFT_EARLY, WAYS };
+    for (int how = WHOLE; how < WAYS; how++) {
+        xt_loader *l = loader(), *training = loader();
+        for (int i = 0; i < 4; i++) {
+            xt_batch b;
+            assert_true(xt_next(training, &b)); /* and is left, too: training goes on */
+            xt_backward(loss_of(m, b.x));
+            xt_optimizer_step(o);
+            evaluate(m, l, how == WHOLE ? -1 : 3, how == ANEW);
+            if (how != LEFT_EARLY) evaluate(m, l, 5, true); /* in two parts, without training in between */
+            if (how != LEFT_EARLY) evaluate(m, l, -1, false);
+        }
+        if (how == LEFT_EARLY)
+            told("this evaluation goes on with batch 3 of a pass");
+        else
+            silent();
+        xt_loader_free(l);
+        xt_loader_free(training);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_step_that_is_forgotten, begin, end),
@@ -330,6 +402,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(training_in_evaluation_mode, begin, end),
         cmocka_unit_test_setup_teardown(schedules_that_do_not_follow, begin, end),
         cmocka_unit_test_setup_teardown(a_schedule_of_two, begin, end),
+        cmocka_unit_test_setup_teardown(gradients_that_were_taken, begin, end),
+        cmocka_unit_test_setup_teardown(an_evaluation_that_is_left, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,9 @@ xt_tensor xt_grad_at(const xt_src *src, xt_tensor t) {
     char at[256] = "a line without a name";
     if (src) snprintf(at, sizeof at, "%s:%d", src->file, src->line);
     return lazy_none(
-        "xt_grad at %s: no xt_backward has reached that tensor, or it is the result of an op (xt_retain_grad)", at);
+        "xt_grad at %s: no xt_backward has reached that tensor since its gradient was last taken (xt_optimizer_step, "
+        "xt_zero_grad), or it is the result of an op (xt_retain_grad)",
+        at);
 }
 
 /* A gradient that the program kept is a tensor like others once it is nobody's gradient. */
