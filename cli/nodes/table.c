@@ -1,5 +1,6 @@
 /* Node 0's table of nodes: who is there, who has been, who may come in. A connection is a guest until it has shown that
- * it knows the secret and said who it is; at most 64 are, each for ten seconds. */
+ * it knows the secret and said who it is; at most 64 are, each for ten seconds, and the oldest of them goes where more
+ * come. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -52,14 +53,34 @@ static void leave(nodes_lead_state *s, int i) {
     s->guests[i] = s->guests[--s->n_guests];
 }
 
+static void tell_stranger(nodes_lead_state *s, const nodes_guest *g, const char *why) {
+    if (s->strangers == STRANGERS_TOLD) return;
+    s->strangers++;
+    cli_fprintf(stderr, "xtrain launch: %s was refused: %s\n", g->address, why);
+}
+
+/* Guests are as many as may be: who has shown nothing for longest goes, since a node shows the secret within a moment.
+ * So connections that say nothing, however many, keep no node out. */
+static bool make_room(nodes_lead_state *s) {
+    int oldest = -1;
+    if (s->n_guests < (int)(sizeof s->guests / sizeof s->guests[0])) return true;
+    for (int i = 0; i < s->n_guests; i++) {
+        const nodes_link *l = s->guests[i].link;
+        if (!l->opened && (oldest < 0 || l->began < s->guests[oldest].link->began)) oldest = i;
+    }
+    if (oldest < 0) return false;
+    tell_stranger(s, &s->guests[oldest], "it has said nothing, and others wait");
+    leave(s, oldest);
+    return true;
+}
+
 void table_accept(nodes_lead_state *s) {
     struct sockaddr_storage from;
     socklen_t n = sizeof from;
     int fd = accept4(s->listener, (struct sockaddr *)&from, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
     nodes_guest g = {.link = malloc(sizeof *g.link)};
-    bool room = s->n_guests < (int)(sizeof s->guests / sizeof s->guests[0]);
-    if (!room || !g.link) { /* it tries again */
+    if (!g.link || !make_room(s)) { /* it tries again */
         free(g.link);
         close(fd);
         return;
@@ -88,14 +109,21 @@ static bool read_joiner(const nodes_frame *f, nodes_joiner *out) {
     return p == end;
 }
 
+/* A number that a node says of itself; -1: it is none that a launcher has. */
+static int number_of(const char *text) {
+    char *end;
+    long n = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : -1;
+    return n >= 0 && !*end && n <= NODES_RANKS_MAX ? (int)n : -1;
+}
+
 /* What makes one run of several commands; false with a sentence. */
 static bool agrees(const nodes_lead_state *s, const nodes_joiner *j, char *why, size_t room) {
     const nodes_run *run = s->run;
-    int rank = atoi(j->rank), slots = atoi(j->slots);
+    int rank = number_of(j->rank), slots = number_of(j->slots);
     *why = 0;
     if (strcmp(j->version, xt_version()) != 0)
         snprintf(why, room, "it has xtrain %s, node 0 %s; all hosts need the same", j->version, xt_version());
-    else if (atoi(j->least) != run->least || atoi(j->most) != run->most)
+    else if (number_of(j->least) != run->least || number_of(j->most) != run->most)
         snprintf(why, room, "it was started with --nnodes %s:%s, node 0 with %d:%d", j->least, j->most, run->least,
                  run->most);
     else if (rank < 1 || rank >= run->most)
@@ -120,7 +148,7 @@ static bool agrees(const nodes_lead_state *s, const nodes_joiner *j, char *why, 
 static void come_in(nodes_lead_state *s, int i, const nodes_joiner *j) {
     char why[700], text[800];
     bool good = agrees(s, j, why, sizeof why);
-    int rank = atoi(j->rank);
+    int rank = number_of(j->rank);
     node *k = good ? &s->nodes[rank] : NULL;
     if (k && k->link) {
         snprintf(text, sizeof text, "node %d is %s (%s) already", rank, k->host, k->address);
@@ -139,7 +167,7 @@ static void come_in(nodes_lead_state *s, int i, const nodes_joiner *j) {
     snprintf(k->host, sizeof k->host, "%.79s", j->host);
     snprintf(k->address, sizeof k->address, "%s", s->guests[i].address);
     memset(k->signals, 0, sizeof k->signals);
-    k->slots = atoi(j->slots);
+    k->slots = number_of(j->slots);
     leave(s, i);
     nodes_link_send(k->link, NODES_WELCOME, 0, s->nodes[0].host, strlen(s->nodes[0].host));
     if (k->came) cli_fprintf(stderr, "xtrain launch: node %d (%s, %s) is back\n", rank, k->host, k->address);
@@ -161,9 +189,7 @@ void table_guest(nodes_lead_state *s, int i) {
     }
     bool late = nodes_now() - g->link->began > GUEST_S;
     if (there && !late) return;
-    if ((g->link->bad_secret || late) && s->strangers++ < STRANGERS_TOLD)
-        cli_fprintf(stderr, "xtrain launch: %s was refused: %s\n", g->address,
-                    late ? "it has said nothing for 10 s" : g->link->why);
+    if (g->link->bad_secret || late) tell_stranger(s, g, late ? "it has said nothing for 10 s" : g->link->why);
     leave(s, i);
 }
 
