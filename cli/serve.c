@@ -28,7 +28,12 @@ void serve_release(server *s, serve_request *r) {
 }
 
 bool serve_write(serve_request *r, const char *text, size_t n) {
-    if (r->gone) return false;
+    if (r->gone || (r->stream && r->n_out - r->sent + n > SERVE_UNREAD)) return false;
+    if (r->n_out + n > r->room && r->sent) { /* of a stream: what has gone out is no more needed */
+        r->n_out -= r->sent;
+        memmove(r->out, r->out + r->sent, r->n_out);
+        r->sent = 0;
+    }
     if (r->n_out + n > r->room) {
         size_t room = 2 * (r->n_out + n);
         char *larger = realloc(r->out, room);

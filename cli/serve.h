@@ -18,6 +18,7 @@ enum {
     SERVE_CONNECTIONS = 600,
     SERVE_IDLE_S = 30, /* a connection on which nothing moves, unless it waits for us */
     SERVE_REQUEST_S = 60, /* from a request's first line to its end */
+    SERVE_UNREAD = 1 << 20, /* bytes of a stream that its client leaves unread: the stream is cut off there */
     SERVE_STOPS = 4
 };
 
@@ -68,7 +69,8 @@ typedef struct server {
 
 /* serve.c: until a signal ends it; an exit code */
 int serve(const generate_options *o, const generate_model *m, int64_t port);
-bool serve_write(serve_request *r, const char *text, size_t n); /* under the lock; wakes the connection */
+/* Under the lock; wakes the connection. False: nobody reads it, or there is no memory. */
+bool serve_write(serve_request *r, const char *text, size_t n);
 void serve_release(server *s, serve_request *r); /* under the lock */
 
 /* serve_http.c */

@@ -182,15 +182,25 @@ static enum MHD_Result answer(struct MHD_Connection *c, serve_request *r) {
     return out ? respond(c, status, out, n) : refuse(c, 500, "there is no answer");
 }
 
-/* A page of another site in a browser here must not talk to the model: its name is another. */
-static bool is_for_us(struct MHD_Connection *c) {
+static bool is_here(const char *host) {
     static const char *const names[] = {"127.0.0.1", "localhost"};
-    const char *host = mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Host");
-    for (size_t i = 0; host && i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t n = strlen(names[i]);
         if (strncmp(host, names[i], n) == 0 && (!host[n] || host[n] == ':')) return true;
     }
     return false;
+}
+
+/* A page of another site in a browser here must not talk to the model. Either its name for this host is another, or
+ * the browser says whose page it is that sends a request to 127.0.0.1. */
+static bool is_for_us(struct MHD_Connection *c) {
+    static const char *const schemes[] = {"http://", "https://"};
+    const char *host = mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Host"),
+               *origin = mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Origin");
+    bool ours = !origin;
+    for (size_t i = 0; !ours && i < sizeof schemes / sizeof schemes[0]; i++)
+        ours = strncmp(origin, schemes[i], strlen(schemes[i])) == 0 && is_here(origin + strlen(schemes[i]));
+    return ours && host && is_here(host);
 }
 
 static const char paths[] = "there are POST /v1/completions, POST /v1/chat/completions, GET /v1/models and GET /health";
@@ -231,7 +241,8 @@ static void take_body(call *k, const char *data, size_t n) {
 
 static enum MHD_Result begin(server *s, struct MHD_Connection *c, const char *url, const char *method, void **kept) {
     const char *length = mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
-    if (!is_for_us(c)) return refuse(c, 403, "the host of the request is not 127.0.0.1 or localhost");
+    if (!is_for_us(c))
+        return refuse(c, 403, "the host of the request, or of the page it is from, is not 127.0.0.1 or localhost");
     if (length && strtoull(length, NULL, 10) > SERVE_BODY) return refuse(c, 413, "the request is larger than 1 MiB");
     if (strcmp(method, "POST") != 0 || !is_posted(url))
         return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 ? look_up(s, c, url)

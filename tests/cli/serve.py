@@ -127,6 +127,7 @@ for said, bad in [('"messages"', dict(messages=[])), ('"messages"', dict(message
 
 # What is refused, with its name.
 for said, bad in [('"body"', "not JSON"), ('"body"', "[" * 100000), ('"body"', ""), ('"body"', b"\xff\x00"),
+                  ('"body"', b'{"prompt": "line\\u0000 1"}'), ('"body"', b'{"prompt": "line\0 1"}'),
                   ('"prompt"', {}), ('"prompt"', dict(prompt="")), ('"prompt"', dict(prompt=["a", "b"])),
                   ('"prompt"', dict(prompt=7)), ('"max_tokens"', dict(prompt="a", max_tokens=0)),
                   ('"max_tokens"', dict(prompt="a", max_tokens=1.5)),
@@ -147,7 +148,12 @@ except OSError:
     pass
 check("a large body in chunks", b" 413 " in s.recv(100))
 s.close()
+check("a backslash and no character 0", post(b'{"prompt": "\\\\u0000", "max_tokens": 1}')[0] == 200)
 check("another host's name", post(dict(prompt="a"), {"Host": "example.com"})[0] == 403)
+for origin, status in [("http://example.com", 403), ("http://127.0.0.1.example.com", 403), ("null", 403),
+                       ("http://localhost:3000", 200), ("https://127.0.0.1", 200)]:  # as browsers say it
+    got = post(dict(prompt="a", max_tokens=1), {"Origin": origin})[0]
+    check(f"a page of {origin}", got == status, got)
 for method, path, status in [("GET", "/v1/models", 200), ("GET", "/health", 200), ("GET", "/v1/completions", 405),
                              ("PUT", "/v1/completions", 405), ("GET", "/../etc/passwd", 404), ("POST", "/v1/x", 404)]:
     c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
@@ -155,6 +161,39 @@ for method, path, status in [("GET", "/v1/models", 200), ("GET", "/health", 200)
     r = c.getresponse()
     r.read()
     check(f"{method} {path}", r.status == status, r.status)
+
+# Numbers at their edges.
+for more in [dict(temperature=5e-324), dict(temperature=1e-30), dict(temperature=1000), dict(top_k=1 << 30),
+             dict(top_p=5e-324), dict(top_p=0), dict(min_p=1), dict(repetition_penalty=1e-3),
+             dict(repetition_penalty=1000), dict(seed=1 << 53)]:
+    status, text = post({**dict(prompt="line", max_tokens=5, temperature=1), **more})
+    check(f"{more} is answered", status == 200 and json.loads(text)["usage"]["completion_tokens"] == 5, status, text)
+
+# Streams that are hardly read end when enough of them waits, before their connections count as idle (30 s): they leave
+# their places, which are all that there are, to others.
+def drip(sockets):
+    while not answered:
+        for s in sockets:
+            s.recv(4096)
+        time.sleep(0.5)
+
+
+long = json.dumps(dict(prompt="line", max_tokens=1 << 20, temperature=0, stream=True)).encode()
+slow, answered = [raw() for _ in range(6)], []
+for s in slow:
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(long) + long)
+    s.recv(9)
+dripping = threading.Thread(target=drip, args=(slow,))
+dripping.start()
+began = time.time()
+status = ask(w["prompt"])[0]
+answered.append(True)
+check("others are answered behind streams that nobody reads", status == 200 and time.time() - began < 25, status,
+      time.time() - began)
+dripping.join()
+for s in slow:
+    s.close()
 
 # Who goes in the middle of a stream leaves the place to others: more of them than there are places.
 for _ in range(12):
