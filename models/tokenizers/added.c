@@ -32,7 +32,7 @@ static xt_status read_one(tok_added *a, const cJSON *json, const tok_part *norma
     a->rstrip = tok_read_flag(json, "rstrip", false);
     a->special = tok_read_flag(json, "special", false);
     a->normalized = tok_read_flag(json, "normalized", !a->special);
-    tok_arena arena = {0};
+    tok_arena arena = {.most = TOK_MOST(0)};
     tok_text text = {content, strlen(content)};
     a->content = copy_of(text);
     if (a->normalized) text = tok_normalize(normalizer, text, &arena);

@@ -114,7 +114,7 @@ static void offer(const tok_model *m, const symbol *s, int32_t at, heap *h) {
 }
 
 static void merge_all(const tok_model *m, symbol *s, size_t n, tok_ids *out) {
-    heap h = {.arena = out->arena};
+    heap h = {.arena = out->scratch};
     for (size_t i = 0; i < n; i++) offer(m, s, (int32_t)i, &h);
     while (h.n) {
         candidate c = pop(&h);
@@ -167,11 +167,11 @@ static xt_status encode(const tok_model *m, tok_text piece, tok_ids *out) {
         tok_push_id(out, whole);
         return NULL;
     }
-    tok_ids ids = {.arena = out->arena};
+    tok_ids ids = {.arena = out->scratch};
     characters(m, piece, &ids);
     if (ids.n > INT32_MAX / 2)
         return xt_status_new(XT_INVALID_ARGUMENT, "a piece of %zu bytes is too long to be merged", piece.n);
-    symbol *s = tok_alloc(out->arena, (ids.n + 1) * sizeof *s);
+    symbol *s = tok_alloc(out->scratch, (ids.n + 1) * sizeof *s);
     if (!s) return NULL; /* the arena has failed */
     for (size_t i = 0; i < ids.n; i++)
         s[i] = (symbol){ids.items[i], (int32_t)i - 1, i + 1 < ids.n ? (int32_t)i + 1 : -1};

@@ -23,8 +23,11 @@ struct tok_json {
 };
 
 static xt_status no_memory(const tok_arena *a) {
-    return xt_status_new(XT_RESOURCE_EXHAUSTED, a && a->gave_up ? "a regular expression of the tokenizer takes too long"
-                                                                : "no memory for a tokenizer");
+    return xt_status_new(XT_RESOURCE_EXHAUSTED,
+                         a && a->gave_up ? "a regular expression of the tokenizer takes too long"
+                         : a && a->too_much
+                             ? "the tokenizer's rules make over a thousand times as much of a text as it is"
+                             : "no memory for a tokenizer");
 }
 
 /* --- the post-processor --- */
@@ -44,12 +47,15 @@ static xt_status add_around(around *a, bool behind, double id) {
 static xt_status read_template(around *a, const cJSON *json) {
     const cJSON *single = cJSON_GetObjectItemCaseSensitive(json, "single"),
                 *known = cJSON_GetObjectItemCaseSensitive(json, "special_tokens");
-    int n = cJSON_GetArraySize(single), text = -1;
-    for (int i = 0; i < n; i++)
-        if (cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(single, i), "Sequence")) {
+    const cJSON *e;
+    int n = 0, text = -1;
+    cJSON_ArrayForEach(e, single) {
+        if (cJSON_GetObjectItemCaseSensitive(e, "Sequence")) {
             if (text >= 0) return xt_status_new(XT_UNIMPLEMENTED, "a template has its text twice; once is known");
-            text = i;
+            text = n;
         }
+        n++;
+    }
     if (text < 0) return xt_status_new(XT_DATA_LOSS, "a template has no \"Sequence\"");
     for (int k = 0; k < n; k++) { /* those before the text from behind, since each goes to the front */
         int i = k < text ? text - 1 - k : k;
@@ -178,15 +184,16 @@ static xt_status encode(const tok_json *t, tok_text text, tok_ids *ids) {
             tok_push_id(ids, cut.items[i].id);
         else
             XT_TRY(t->model.encode(&t->model, cut.items[i].text, ids));
-        if (a->failed) return no_memory(a);
+        if (a->failed || ids->scratch->failed) return no_memory(a);
+        tok_arena_reset(ids->scratch);
     }
     return NULL;
 }
 
 xt_status tok_json_encode(const tok_json *t, const char *text, size_t n, bool specials, int32_t **out_ids,
                           size_t *out_n) {
-    tok_arena a = {0};
-    tok_ids ids = {.arena = &a};
+    tok_arena a = {.most = TOK_MOST(n)}, scratch = {0};
+    tok_ids ids = {.arena = &a, .scratch = &scratch};
     *out_ids = NULL;
     *out_n = 0;
     for (size_t i = 0; specials && i < t->specials.n_before; i++) tok_push_id(&ids, t->specials.before[i]);
@@ -197,6 +204,7 @@ xt_status tok_json_encode(const tok_json *t, const char *text, size_t n, bool sp
     if (!s && ids.n) memcpy(*out_ids, ids.items, ids.n * sizeof **out_ids);
     if (!s) *out_n = ids.n;
     tok_arena_free(&a);
+    tok_arena_free(&scratch);
     return s;
 }
 
@@ -212,7 +220,7 @@ static tok_text joined(const tok_json *t, const tok_pieces *tokens) {
 }
 
 xt_status tok_json_decode(const tok_json *t, const int32_t *ids, size_t n, bool skip, char **out, size_t *out_n) {
-    tok_arena a = {0};
+    tok_arena a = {.most = TOK_MOST(n)};
     tok_pieces tokens = {.arena = &a};
     *out = NULL;
     *out_n = 0;

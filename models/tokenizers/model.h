@@ -27,7 +27,7 @@ uint64_t tok_mix(uint64_t h);
 void tok_vocab_free(tok_vocab *v);
 
 typedef struct tok_ids { /* in an arena */
-    tok_arena *arena;
+    tok_arena *arena, *scratch; /* scratch: of what one piece needs while it is encoded */
     int32_t *items;
     size_t n, room;
 } tok_ids;

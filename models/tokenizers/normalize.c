@@ -7,15 +7,52 @@
 #include "models/tokenizers/parts.h"
 
 /* --- Unicode's forms --- */
+static int class_of(int32_t c) {
+    return utf8proc_get_property(c)->combining_class;
+}
+
+/* Marks in a row stand in the order of their classes, those of one class as they came. A text may be marks alone, so
+ * this counts; utf8proc_map's own way takes the square of their number. room: for n more. */
+static void sort_marks(int32_t *c, size_t n, int32_t *room) {
+    size_t at[257] = {0};
+    bool sorted = true;
+    for (size_t i = 1; i < n && sorted; i++) sorted = class_of(c[i - 1]) <= class_of(c[i]);
+    if (sorted) return;
+    for (size_t i = 0; i < n; i++) at[class_of(c[i]) + 1]++;
+    for (int k = 1; k < 257; k++) at[k] += at[k - 1];
+    for (size_t i = 0; i < n; i++) room[at[class_of(c[i])]++] = c[i];
+    memcpy(c, room, n * sizeof *c);
+}
+
 /* One stretch of UTF-8. */
 static void form(tok_buf *out, const char *text, size_t n, int options) {
-    utf8proc_uint8_t *made = NULL;
-    utf8proc_ssize_t k = n ? utf8proc_map((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)n, &made,
-                                          (utf8proc_option_t)(UTF8PROC_STABLE | options))
-                           : 0;
-    if (k < 0) out->arena->failed = true;
-    if (k > 0) tok_add(out, (const char *)made, (size_t)k);
-    free(made);
+    enum { MOST = 32 }; /* characters that one is taken apart into: 18 */
+    const utf8proc_option_t how = (utf8proc_option_t)(UTF8PROC_STABLE | options);
+    size_t room = n + MOST, m = 0, first = 0;
+    int32_t *c = n ? malloc(2 * room * sizeof *c) : NULL;
+    for (size_t i = 0, k; c && i < n; i += k) {
+        utf8proc_int32_t code = (utf8proc_int32_t)tok_char(text + i, n - i, &k);
+        int unused = 0;
+        if (room - m < MOST) {
+            int32_t *more = realloc(c, 4 * room * sizeof *c);
+            if (!more) free(c);
+            room *= 2;
+            if (!(c = more)) break;
+        }
+        utf8proc_ssize_t some = utf8proc_decompose_char(code, c + m, MOST, how, &unused);
+        if (some > 0) m += (size_t)some;
+    }
+    if (n && !c) out->arena->failed = true;
+    if (!c) return;
+    for (size_t i = 0; i < m; i++)
+        if (!class_of(c[i])) {
+            sort_marks(c + first, i - first, c + room);
+            first = i + 1;
+        }
+    sort_marks(c + first, m - first, c + room);
+    utf8proc_ssize_t made = utf8proc_normalize_utf32(c, (utf8proc_ssize_t)m, how);
+    for (utf8proc_ssize_t i = 0; i < made; i++) tok_add_char(out, (uint32_t)c[i]);
+    free(c);
 }
 
 static tok_text formed(tok_text text, tok_arena *a, int options) {

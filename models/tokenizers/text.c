@@ -13,17 +13,20 @@ typedef struct tok_block {
     char data[];
 } tok_block;
 
+enum { BLOCK = 1 << 16 };
+
 void *tok_alloc(tok_arena *a, size_t n) {
-    enum { BLOCK = 1 << 16 };
     tok_block *b = a->blocks;
     n = (n + 15) / 16 * 16;
     if (!b || b->size - b->used < n) {
         size_t size = n > BLOCK ? n : BLOCK;
-        b = malloc(sizeof *b + size);
+        a->too_much = a->too_much || (a->most && size > a->most - a->size);
+        b = a->too_much ? NULL : malloc(sizeof *b + size);
         if (!b) {
             a->failed = true;
             return NULL;
         }
+        a->size += size;
         b->used = 0;
         b->size = size;
         b->next = a->blocks;
@@ -40,6 +43,24 @@ void tok_arena_free(tok_arena *a) {
         free(b);
     }
     a->blocks = NULL;
+    a->size = 0;
+}
+
+void tok_arena_reset(tok_arena *a) {
+    tok_block *kept = NULL;
+    for (tok_block *b = a->blocks, *next; b; b = next) {
+        next = b->next;
+        if (kept || b->size != BLOCK)
+            free(b);
+        else
+            kept = b;
+    }
+    if (kept) {
+        kept->used = 0;
+        kept->next = NULL;
+    }
+    a->blocks = kept;
+    a->size = kept ? kept->size : 0;
 }
 
 void tok_add(tok_buf *b, const char *data, size_t n) {

@@ -7,11 +7,15 @@
 
 typedef struct tok_arena {
     struct tok_block *blocks;
+    size_t size, most; /* bytes; most: that it may have, 0 for any number */
     bool failed; /* memory was short, or: what was made since is not whole */
-    bool gave_up; /* a regular expression did not come to an end */
+    bool gave_up, too_much; /* a regular expression did not come to an end; it wanted more than may be */
 } tok_arena;
+/* What a file's rules may make of a text of n bytes: some make twice as much of it, and the next twice of that. */
+#define TOK_MOST(n) (((size_t)(n) << 10) + (64 << 20))
 void *tok_alloc(tok_arena *a, size_t n); /* NULL, and failed, without memory */
 void tok_arena_free(tok_arena *a);
+void tok_arena_reset(tok_arena *a); /* all of it is given up, and a block kept for what comes */
 
 typedef struct tok_text {
     const char *data;

@@ -45,8 +45,8 @@ static xt_status push_known(const tok_model *m, tok_text t, tok_ids *out) {
 }
 
 static xt_status encode(const tok_model *m, tok_text t, tok_ids *out) {
-    node *best = tok_alloc(out->arena, (t.n + 1) * sizeof *best);
-    size_t *cuts = tok_alloc(out->arena, (t.n + 1) * sizeof *cuts), n = 0;
+    node *best = tok_alloc(out->scratch, (t.n + 1) * sizeof *best);
+    size_t *cuts = tok_alloc(out->scratch, (t.n + 1) * sizeof *cuts), n = 0;
     if (!best || !cuts) return NULL; /* the arena has failed */
     memset(best, 0, (t.n + 1) * sizeof *best);
     find_ways(m, t, best);

@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include <cjson/cJSON.h>
+#include <utf8proc.h>
 #include <xtrain/xtrain.h>
 
 #include "models/token_file.h"
@@ -138,6 +141,128 @@ static void any_bytes_have_ids(void **state) {
         }
         tokenizer_free(t);
     }
+}
+
+/* --- what a text costs --- */
+static tokenizer *of_normalizer(const char *normalizer) {
+    char file[8192];
+    tokenizer *t;
+    snprintf(file, sizeof file,
+             "{\"normalizer\":%s,\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\" \":3},"
+             "\"merges\":[\"a b\"]}}",
+             normalizer);
+    put(file);
+    assert_null(tokenizer_open(dir, &t));
+    return t;
+}
+
+/* Marks of all classes, in any order: what Unicode's forms make of them is what utf8proc_map does. */
+static void marks_are_put_in_order(void **state) {
+    (void)state;
+    static const uint32_t some[] = {'a',    0x301,  0x323,  0x327,  0xe9,  0x344, 0xf73,  0xf75, 0x5b0,   0x1e9b,
+                                    0xac00, 0x11a8, 0x3099, 0x304b, 0x33f, 0x315, 0xfdfa, 0x345, 0x1d165, 0x20e1};
+    static const struct {
+        const char *type;
+        int options;
+    } forms[] = {{"NFC", UTF8PROC_COMPOSE},
+                 {"NFD", UTF8PROC_DECOMPOSE},
+                 {"NFKC", UTF8PROC_COMPOSE | UTF8PROC_COMPAT},
+                 {"NFKD", UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT}};
+    uint64_t at = 3;
+    for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
+        cJSON *json = cJSON_CreateObject();
+        cJSON_AddStringToObject(json, "type", forms[f].type);
+        tok_part p;
+        assert_null(tok_normalizer_read(&p, json));
+        for (int round = 0; round < 300; round++) {
+            char text[400];
+            size_t n = 0;
+            utf8proc_uint8_t *want = NULL;
+            tok_arena a = {0};
+            for (int i = 0; i < 1 + round % 60; i++) {
+                at = at * 6364136223846793005u + 1442695040888963407u;
+                n += tok_put_char(some[(at >> 33) % (sizeof some / sizeof some[0])], text + n);
+            }
+            utf8proc_ssize_t k = utf8proc_map((utf8proc_uint8_t *)text, (utf8proc_ssize_t)n, &want,
+                                              (utf8proc_option_t)(UTF8PROC_STABLE | forms[f].options));
+            tok_text got = tok_normalize(&p, (tok_text){text, n}, &a);
+            if (k < 0 || got.n != (size_t)k || memcmp(got.data, want, got.n) != 0)
+                fail_msg("%s of '%.*s' is another", forms[f].type, (int)n, text);
+            free(want);
+            tok_arena_free(&a);
+        }
+        tok_part_free(&p);
+        cJSON_Delete(json);
+    }
+}
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A text of marks alone, in the wrong order, takes no longer than another of its size. */
+static void marks_cost_no_more_than_letters(void **state) {
+    (void)state;
+    enum { N = 20000 };
+    tokenizer *t = of_normalizer("{\"type\":\"NFC\"}");
+    char *text = malloc(4 * N + 1);
+    int32_t *ids;
+    size_t n = 0, k;
+    text[n++] = 'a';
+    for (int i = 0; i < 2 * N; i++) n += tok_put_char(i < N ? 0x301 : 0x323, text + n);
+    double began = seconds();
+    xt_status_free(tokenizer_encode(t, text, n, &ids, &k)); /* marks have no token here */
+    double took = seconds() - began;
+    if (took > 1) fail_msg("%d marks took %.1f s", 2 * N, took);
+    free(ids);
+    free(text);
+    tokenizer_free(t);
+}
+
+/* Pieces are encoded one after the other in memory that each of them gives back. */
+static void many_pieces_take_little_memory(void **state) {
+    (void)state;
+    enum { N = 1 << 20 };
+    const cJSON *kind;
+    char *text = malloc(N);
+    for (int i = 0; i < N; i++) text[i] = " a1."[i % 4];
+    cJSON_ArrayForEach(kind, cJSON_GetObjectItem(all, "kinds")) {
+        if (strcmp(cJSON_GetObjectItem(kind, "name")->valuestring, "gpt2") != 0) continue;
+        tokenizer *t = opened(cJSON_GetObjectItem(kind, "tokenizer"));
+        int32_t *ids;
+        size_t n;
+        struct rusage before, after;
+        getrusage(RUSAGE_SELF, &before);
+        assert_null(tokenizer_encode(t, text, N, &ids, &n));
+        getrusage(RUSAGE_SELF, &after);
+        long more = (after.ru_maxrss - before.ru_maxrss) >> 10;
+        if (more > 200) fail_msg("%d bytes of text took %ld MiB", N, more);
+        free(ids);
+        tokenizer_free(t);
+    }
+    free(text);
+}
+
+/* Rules of which each makes twice as much end in an error, not in all memory. */
+static void rules_that_double_are_an_error(void **state) {
+    (void)state;
+    char rules[4096] = "{\"type\":\"Sequence\",\"normalizers\":[";
+    for (int i = 0; i < 40; i++)
+        strcat(rules, i ? ",{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aa\"}"
+                        : "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aa\"}");
+    strcat(rules, "]}");
+    tokenizer *t = of_normalizer(rules);
+    int32_t *ids;
+    size_t n;
+    assert_null(tokenizer_encode(t, "b", 1, &ids, &n));
+    free(ids);
+    xt_status s = tokenizer_encode(t, "a", 1, &ids, &n);
+    assert_non_null(s);
+    assert_non_null(strstr(xt_status_message(s), "over a thousand times as much"));
+    xt_status_free(s);
+    tokenizer_free(t);
 }
 
 static void damaged_files_say_so(void **state) {
@@ -280,9 +405,15 @@ static void token_files_come_back(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_are_the_packages),       cmocka_unit_test(streams_are_whole_characters),
-        cmocka_unit_test(any_bytes_have_ids),         cmocka_unit_test(damaged_files_say_so),
-        cmocka_unit_test(expressions_are_onigurumas), cmocka_unit_test(token_files_come_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ids_are_the_packages),
+                                       cmocka_unit_test(streams_are_whole_characters),
+                                       cmocka_unit_test(any_bytes_have_ids),
+                                       cmocka_unit_test(marks_are_put_in_order),
+                                       cmocka_unit_test(marks_cost_no_more_than_letters),
+                                       cmocka_unit_test(many_pieces_take_little_memory),
+                                       cmocka_unit_test(rules_that_double_are_an_error),
+                                       cmocka_unit_test(damaged_files_say_so),
+                                       cmocka_unit_test(expressions_are_onigurumas),
+                                       cmocka_unit_test(token_files_come_back)};
     return cmocka_run_group_tests(tests, begin, end);
 }
