@@ -35,8 +35,10 @@ void label_names_free(label_names *l) {
     *l = (label_names){0};
 }
 
+/* There is room for a power of two of them. */
 bool label_names_add(label_names *l, const char *name, size_t n) {
-    char **more = realloc(l->names, (l->n + 1) * sizeof *more);
+    bool full = (l->n & (l->n - 1)) == 0;
+    char **more = full ? realloc(l->names, (l->n ? 2 * l->n : 1) * sizeof *more) : l->names;
     if (more) l->names = more;
     if (!more || !(more[l->n] = strndup(name, n))) return false;
     l->n++;
@@ -241,33 +243,61 @@ static xt_status add_file(void *user, const char *path) {
 }
 
 /* --- labels --- */
-static int64_t number_of(const label_names *l, const char *name) {
-    for (size_t i = 0; i < l->n; i++)
-        if (strcmp(l->names[i], name) == 0) return (int64_t)i;
-    return -1;
-}
+typedef struct named {
+    const char *name;
+    size_t number;
+} named;
 
 static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    const named *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->number > y->number) - (x->number < y->number);
+}
+
+/* names[0, n) in their order, of equal ones the first in front; NULL without memory. */
+static named *in_order(char *const *names, size_t n) {
+    named *out = malloc((n ? n : 1) * sizeof *out);
+    for (size_t i = 0; out && i < n; i++) out[i] = (named){names[i], i};
+    if (out) qsort(out, n, sizeof *out, by_name);
+    return out;
+}
+
+static int64_t number_of(const named *all, size_t n, const char *name) {
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (strcmp(all[mid].name, name) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < n && strcmp(all[low].name, name) == 0 ? (int64_t)all[low].number : -1;
+}
+
+static xt_status name_by_texts(const labelled *l) {
+    named *all = in_order(l->texts, l->count);
+    bool ok = all != NULL;
+    for (size_t i = 0; i < l->count && ok; i++)
+        if (i == 0 || strcmp(all[i].name, all[i - 1].name) != 0)
+            ok = label_names_add(l->o.names, all[i].name, strlen(all[i].name));
+    free(all);
+    return ok ? NULL : no_memory();
 }
 
 /* Classes that nobody has named are those of the data: names in their order, or numbers up to the greatest. */
 static xt_status name_classes(const labelled *l, const char *path) {
     label_names *known = l->o.names;
-    size_t named = 0;
+    size_t by_names = 0;
     int64_t most = 0;
     for (size_t i = 0; i < l->count; i++) {
-        named += l->texts[i] != NULL;
+        by_names += l->texts[i] != NULL;
         if (l->labels[i] > most) most = l->labels[i];
     }
-    if (named && named < l->count)
+    if (by_names && by_names < l->count)
         return xt_status_new(XT_DATA_LOSS, "%s: %zu labels are names and %zu are numbers; of one kind they must be",
-                             path, named, l->count - named);
-    for (size_t i = 0; named && i < l->count; i++)
-        if (number_of(known, l->texts[i]) < 0 && !label_names_add(known, l->texts[i], strlen(l->texts[i])))
-            return no_memory();
-    if (named) qsort(known->names, known->n, sizeof *known->names, by_name);
-    for (int64_t k = 0; !named && k <= most; k++) {
+                             path, by_names, l->count - by_names);
+    if (by_names) return name_by_texts(l);
+    for (int64_t k = 0; k <= most; k++) {
         char name[32];
         snprintf(name, sizeof name, "LABEL_%lld", (long long)k);
         if (!label_names_add(known, name, strlen(name))) return no_memory();
@@ -277,16 +307,19 @@ static xt_status name_classes(const labelled *l, const char *path) {
 
 static xt_status number_labels(labelled *l, const char *path) {
     if (l->o.names->n == 0) XT_TRY(name_classes(l, path));
-    for (size_t i = 0; i < l->count; i++) {
-        if (l->texts[i]) l->labels[i] = number_of(l->o.names, l->texts[i]);
+    named *all = in_order(l->o.names->names, l->o.names->n);
+    xt_status s = all ? NULL : no_memory();
+    for (size_t i = 0; i < l->count && !s; i++) {
+        if (l->texts[i]) l->labels[i] = number_of(all, l->o.names->n, l->texts[i]);
         if (l->labels[i] < 0 || l->labels[i] >= (int64_t)l->o.names->n)
-            return xt_status_new(XT_INVALID_ARGUMENT,
-                                 "%s: text %zu has the label %s, which the model's config.json does not have; its %zu "
-                                 "classes are %s to %s",
-                                 path, i + 1, l->texts[i] ? l->texts[i] : "that is too large", l->o.names->n,
-                                 l->o.names->names[0], l->o.names->names[l->o.names->n - 1]);
+            s = xt_status_new(XT_INVALID_ARGUMENT,
+                              "%s: text %zu has the label %s, which the model's config.json does not have; its %zu "
+                              "classes are %s to %s",
+                              path, i + 1, l->texts[i] ? l->texts[i] : "that is too large", l->o.names->n,
+                              l->o.names->names[0], l->o.names->names[l->o.names->n - 1]);
     }
-    return NULL;
+    free(all);
+    return s;
 }
 
 static xt_status check_around(const labelled *l) {
