@@ -216,6 +216,10 @@ static model *model_of(const line *l) {
 }
 
 void xt_master_printf_at(const xt_src *src, const char *fmt, ...) {
+    if (!fmt) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_master_printf: a text is expected, and there is NULL"));
+        return;
+    }
     /* the other ranks record the same, so that all ranks run one program, but read nothing */
     bool silent = world_get()->rank != 0;
     line *l = base_calloc(1, sizeof *l);
