@@ -20,6 +20,7 @@ typedef struct xt_plugin_report {
     int devices;
     char platform[64], kind[64];
     int64_t memory_limit, memory_in_use; /* of one device; -1 = not said */
+    char missing[1024]; /* libraries it needs that are nowhere, and how to get them; "" = none */
 } xt_plugin_report;
 /* Looks for the device's plugin and tries it in a process of its own (up to a minute when it hangs). device: CPU, TPU,
  * CUDA, XLA_CPU or a path. */

@@ -168,7 +168,7 @@ static int cpu_devices(const device_open_opts *o) {
 }
 
 static xt_status create(device_client *c, const device_open_opts *o, bool with_device_count) {
-    PJRT_NamedValue options[3];
+    PJRT_NamedValue options[3 + DEVICE_CUDA_OPTIONS];
     size_t n = 0;
     device_family f = c->plugin->family;
     if (with_device_count) options[n++] = int_option("cpu_device_count", cpu_devices(o));
@@ -176,6 +176,7 @@ static xt_status create(device_client *c, const device_open_opts *o, bool with_d
         options[n++] = int_option("node_id", c->node_id);
         options[n++] = int_option("num_nodes", c->n_nodes);
     }
+    if (f == DEVICE_FAMILY_CUDA) XT_TRY(device_cuda_options(options, &n));
     PJRT_Client_Create_Args a = PJRT_INIT(Client_Create, .create_options = options, .num_options = n);
     if (o->kv) {
         a.kv_get_callback = device_kv_get;

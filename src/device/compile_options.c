@@ -67,6 +67,15 @@ void device_option_text(str *options, const char *name, const char *v) {
     str_free(&value);
 }
 
+/* XLA's GPU compiler measures kernels for fusions and products; what it found is read in the next process where it has
+ * a folder for that. */
+static void tell_cuda(const device_client *c, const device_compile_opts *o, str *options) {
+    char *data = device_cuda_data_dir(c->plugin->path);
+    if (data) device_option_text(options, "xla_gpu_cuda_data_dir", data);
+    base_free(data);
+    if (o && o->tuning_dir) device_option_text(options, "xla_gpu_per_fusion_autotune_cache_dir", o->tuning_dir);
+}
+
 xt_status device_compile_options_bytes(device_client *c, const device_compile_opts *o, char **out, size_t *out_size) {
     int replicas = o && o->num_replicas > 0 ? o->num_replicas : 1;
     int partitions = o && o->num_partitions > 0 ? o->num_partitions : 1;
@@ -87,6 +96,7 @@ xt_status device_compile_options_bytes(device_client *c, const device_compile_op
     if (c->plugin->family == DEVICE_FAMILY_XLA_CPU)
         for (size_t i = 0; i < BASE_COUNT(strict_math); i++) device_option_bool(&options, strict_math[i], false);
     if (c->plugin->family == DEVICE_FAMILY_CPU) device_option_bool(&options, "xtrain_as_written", true);
+    if (c->plugin->family == DEVICE_FAMILY_CUDA) tell_cuda(c, o, &options);
     *out_size = options.len;
     *out = options.failed ? NULL : base_malloc(options.len); /* bytes, zeros among them: no string */
     if (*out) memcpy(*out, options.data, options.len);

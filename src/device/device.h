@@ -63,6 +63,7 @@ typedef struct device_probe_result {
     char path[512], problem[1024], platform[64], kind[64];
     int api_major, api_minor, devices;
     int64_t stablehlo[3], memory_limit, memory_in_use;
+    char missing[1024]; /* libraries that the plugin needs and that are nowhere, and how to get them; "" = none */
 } device_probe_result;
 /* Tries the plugin in a child process; an error when none is found. */
 xt_status device_probe(const char *spec, device_probe_result *out);
@@ -86,6 +87,7 @@ xt_status device_dry_compile(device_client *c, const device_dry_program *p, devi
 typedef struct device_compile_opts {
     int num_replicas; /* 0 = 1; > 1: one replica a process of the run */
     int num_partitions; /* 0 = 1; > 1: one partition a process of the run; then num_replicas is 1 */
+    const char *tuning_dir; /* a folder where a compiler that measures kernels keeps what it found; NULL = none */
 } device_compile_opts;
 xt_status device_compile(device_client *c, const char *text, size_t n, const device_compile_opts *o, device_exec **out);
 /* What belongs into a disk-cache key besides the text: serialised compile options. base_free. */

@@ -106,6 +106,19 @@ void device_stats_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats 
 void device_option_bool(str *options, const char *name, bool value);
 void device_option_text(str *options, const char *name, const char *value);
 
+/* cuda.c: what NVIDIA's plugin needs. */
+char *device_find_in_python(const char *file); /* search.c: below a Python's site-packages; base_free, NULL = nowhere */
+/* Loads CUDA libraries that lie where the plugin would not look for them; before the plugin is loaded. */
+void device_cuda_preload(const char *plugin);
+/* Appends the libraries that are neither in a Python folder nor where the system looks, and pip's packages that have
+ * them; how many. */
+int device_cuda_missing(const char *plugin, str *names, str *packages);
+char *device_cuda_data_dir(const char *plugin); /* where ptxas and libdevice are, as JAX says it; base_free, or NULL */
+/* Adds the allocator's options that variables ask for, at most DEVICE_CUDA_OPTIONS of them. Their texts are borrowed
+ * from the environment. */
+enum { DEVICE_CUDA_OPTIONS = 4 };
+xt_status device_cuda_options(PJRT_NamedValue *out, size_t *n);
+
 /* dry.c: what the files of the real objects call for a dry client. */
 xt_status device_dry_open(const char *spec, device_client *c);
 xt_status device_dry_execute(device_exec *e, size_t n_in, device_buffer *const *in, const bool *keep,

@@ -13,13 +13,26 @@ static xt_code code_of(const PJRT_Api *api, const PJRT_Error *e) {
     return a.code > PJRT_OK && a.code <= PJRT_UNAUTHENTICATED ? (xt_code)a.code : XT_UNKNOWN;
 }
 
+/* "; " and what to try, or nothing. `text` need not end with NUL. */
+static const char *advice_for(const char *text, size_t n) {
+    static const char *const rows[][2] = {
+#define ADVICE(words, advice) {words, "; " advice},
+#include "device/errors.def"
+#undef ADVICE
+    };
+    for (size_t i = 0; i < BASE_COUNT(rows); i++)
+        if (memmem(text, n, rows[i][0], strlen(rows[i][0]))) return rows[i][1];
+    return "";
+}
+
 xt_status device_error(const PJRT_Api *api, PJRT_Error *e, const char *what) {
     if (!e) return NULL;
     PJRT_Error_Message_Args m = PJRT_INIT(Error_Message, .error = e);
     api->Error_Message(&m);
     const char *text = m.message ? m.message : "";
     size_t n = m.message ? m.message_size : 0;
-    xt_status s = status_new(code_of(api, e), NULL, "%s: %.*s", what, n > 1 << 20 ? 1 << 20 : (int)n, text);
+    xt_status s = status_new(code_of(api, e), NULL, "%s: %.*s%s", what, n > 1 << 20 ? 1 << 20 : (int)n, text,
+                             advice_for(text, n));
     PJRT_Error_Destroy_Args d = PJRT_INIT(Error_Destroy, .error = e);
     api->Error_Destroy(&d);
     return s;

@@ -143,6 +143,7 @@ static xt_status check_whole(const char *path) {
 static xt_status load(const char *path, device_plugin *p) {
     XT_TRY(check_whole(path));
     if (device_lacks_tpu(device_family_of(path))) device_quiet_tpu();
+    if (device_family_of(path) == DEVICE_FAMILY_CUDA) device_cuda_preload(path);
     if (device_family_of(path) == DEVICE_FAMILY_CPU) calm_waiting_threads();
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!lib) return status_new(XT_FAILED_PRECONDITION, NULL, "the plugin could not be loaded: %s", dlerror());

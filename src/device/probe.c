@@ -30,6 +30,7 @@ static void child(device_probe_result *r, int fd) {
     const device_plugin *plugin;
     device_client *c;
     device_memory m;
+    str names = STR_INIT, packages = STR_INIT;
     int null = open("/dev/null", O_RDWR);
     for (int i = 0; i < 3 && null >= 0; i++) dup2(null, i);
     xt_status s = device_plugin_load(r->path, &plugin);
@@ -58,6 +59,9 @@ static void child(device_probe_result *r, int fd) {
         text(r->platform, sizeof r->platform, i->platform);
         text(r->kind, sizeof r->kind, i->device_kind);
     }
+    if (r->loads && plugin->family == DEVICE_FAMILY_CUDA && device_cuda_missing(r->path, &names, &packages) > 0)
+        snprintf(r->missing, sizeof r->missing, "%s; install them with: pip install%s", str_cstr(&names),
+                 str_cstr(&packages));
     tell(fd, r);
     _exit(0); /* no clean-up: a plugin's threads may hang in it */
 }

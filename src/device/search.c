@@ -177,6 +177,13 @@ static void search_python(search *s, const char *file) {
     try_glob(s, "/usr/lib/python3/dist-packages", file);
 }
 
+char *device_find_in_python(const char *file) {
+    search s = {0};
+    search_python(&s, file);
+    str_free(&s.tried);
+    return s.found;
+}
+
 /* Our own plugin: beside the library (the build tree has both in one folder), in its xtrain folder, or around
  * the program. */
 static void search_ours(search *s, const char *file) {

@@ -52,6 +52,7 @@ void xt_doctor_plugin(const char *device, xt_plugin_report *out) {
     snprintf(out->path, sizeof out->path, "%s", p.path);
     snprintf(out->problem, sizeof out->problem, "%s", p.problem);
     snprintf(out->platform, sizeof out->platform, "%s", p.platform);
+    snprintf(out->missing, sizeof out->missing, "%s", p.missing);
     snprintf(out->kind, sizeof out->kind, "%s", p.kind);
 }
 

@@ -3,6 +3,8 @@
  * look like a leak. FAULT_MINOR pretends an older version, FAULT_TABLE a shorter table.
  *
  * FAULT_AT=N fails the N-th call of all, whichever it is; fault_calls counts them. As a compiler for topologies:
+ * FAULT_SAYS is what an error says instead of that plugin's own words, FAULT_CODE its code (13).
+ *
  * FAULT_TOPOLOGY is the name the other plugin gets, and FAULT_COMPILE is what compiling does instead: "hang", "abort"
  * or "refuse". */
 #include <dlfcn.h>
@@ -49,10 +51,31 @@ static bool before_Compile(void) {
     return what && strcmp(what, "refuse") == 0;
 }
 
-/* An error object only the plugin can make: what it says to a call with an empty struct. */
+/* An error object only the plugin can make: what it says to a call with an empty struct. With FAULT_SAYS it is ours,
+ * and the three functions that read errors know it. */
+static char said;
 static PJRT_Error *fault(void) {
+    if (getenv("FAULT_SAYS")) return (PJRT_Error *)&said;
     PJRT_Client_Devices_Args a = {.struct_size = 0};
     return real->Client_Devices(&a);
+}
+
+static void own_message(PJRT_Error_Message_Args *a) {
+    if (a->error != (PJRT_Error *)&said) {
+        real->Error_Message(a);
+        return;
+    }
+    a->message = getenv("FAULT_SAYS");
+    a->message_size = strlen(a->message);
+}
+static PJRT_Error *own_code(PJRT_Error_GetCode_Args *a) {
+    const char *code = getenv("FAULT_CODE");
+    if (a->error != (PJRT_Error *)&said) return real->Error_GetCode(a);
+    a->code = code ? atoi(code) : 13;
+    return NULL;
+}
+static void own_destroy(PJRT_Error_Destroy_Args *a) {
+    if (a->error != (PJRT_Error *)&said) real->Error_Destroy(a);
 }
 
 #define PJRT_FN(name, since, size, ...)                                                                     \
@@ -88,6 +111,9 @@ __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) {
 #include "device/pjrt_slots.def"
 #undef PJRT_FN
 #undef PJRT_FN_VOID
+    table.Error_Message = own_message;
+    table.Error_GetCode = own_code;
+    table.Error_Destroy = own_destroy;
     if (minor) table.pjrt_api_version.minor_version = atoi(minor);
     if (size) table.struct_size = (size_t)atol(size);
     return &table;

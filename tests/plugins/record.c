@@ -2,7 +2,9 @@
  * variables of its process that TPUs and GPUs read, the create options, and, where it is given key-value callbacks,
  * what came of a round of them: each process puts a value, takes everyone's, and asks for one that nobody put. With
  * RECORD_PROFILE (a file) its profiler, whatever it saw, gives what the file holds: the trace of a device that is not
- * here. Named libtpu.so it is opened as a TPU would be. RANK is XT_RANK, OMPI_COMM_WORLD_RANK or CLOUD_TPU_TASK_ID. */
+ * here. With RECORD_GPU the other plugin is spared what is said to a GPU, calls itself cuda, and the compile options go
+ * to RECORD_TO.compile. Named libtpu.so it is opened as a TPU would be. RANK is XT_RANK, OMPI_COMM_WORLD_RANK or
+ * CLOUD_TPU_TASK_ID. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,8 +52,12 @@ static int64_t write_options(FILE *f, const PJRT_Client_Create_Args *a) {
     int64_t nodes = 1;
     for (size_t i = 0; i < a->num_options; i++) {
         const PJRT_NamedValue *o = &a->create_options[i];
+        fprintf(f, "option %.*s=", (int)o->name_size, o->name);
+        if (o->type == PJRT_VALUE_STRING) fprintf(f, "'%.*s'\n", (int)o->value_size, o->string_value);
+        if (o->type == PJRT_VALUE_FLOAT) fprintf(f, "%g\n", o->float_value);
+        if (o->type == PJRT_VALUE_BOOL) fprintf(f, "%s\n", o->bool_value ? "true" : "false");
         if (o->type != PJRT_VALUE_INT64) continue;
-        fprintf(f, "option %.*s=%lld\n", (int)o->name_size, o->name, (long long)o->int64_value);
+        fprintf(f, "%lld\n", (long long)o->int64_value);
         if (o->name_size == 9 && memcmp(o->name, "num_nodes", 9) == 0) nodes = o->int64_value;
     }
     return nodes;
@@ -91,6 +97,34 @@ static void exchange(FILE *f, PJRT_Client_Create_Args *a, int64_t nodes) {
     fprintf(f, "try_get of nothing: code %d\n", seen.code);
 }
 
+/* What is not said to a CPU: a GPU's options. That it is to be called what it pretends to be is said instead. */
+static PJRT_Error *create_as_gpu(PJRT_Client_Create_Args *a) {
+    static const char name[] = "platform_name", value[] = "cuda";
+    PJRT_NamedValue platform = {.struct_size = sizeof platform,
+                                .name = name,
+                                .name_size = sizeof name - 1,
+                                .type = PJRT_VALUE_STRING,
+                                .string_value = value,
+                                .value_size = sizeof value - 1};
+    a->create_options = &platform;
+    a->num_options = 1;
+    return real->Client_Create(a);
+}
+
+/* The compile options as they are; the compiler gets the plainest. */
+static PJRT_Error *record_Client_Compile(PJRT_Client_Compile_Args *a) {
+    const char *to = getenv("RECORD_TO");
+    char path[600];
+    snprintf(path, sizeof path, "%s.compile", to ? to : "/dev/null");
+    FILE *f = fopen(to ? path : "/dev/null", "w");
+    if (f) fwrite(a->compile_options, 1, a->compile_options_size, f);
+    if (f) fclose(f);
+    static const char one[] = {0x1a, 4, 0x20, 1, 0x28, 1}; /* one replica, one partition */
+    a->compile_options = one;
+    a->compile_options_size = sizeof one;
+    return real->Client_Compile(a);
+}
+
 static PJRT_Error *record_Client_Create(PJRT_Client_Create_Args *a) {
     FILE *f = open_record();
     if (f) {
@@ -99,6 +133,7 @@ static PJRT_Error *record_Client_Create(PJRT_Client_Create_Args *a) {
         if (nodes > 1 && a->kv_put_callback && a->kv_get_callback) exchange(f, a, nodes);
         fclose(f);
     }
+    if (getenv("RECORD_GPU")) return create_as_gpu(a);
     return real->Client_Create(a);
 }
 
@@ -136,6 +171,7 @@ __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) {
     if (!real) return NULL;
     memcpy(&table, real, real->struct_size < sizeof table ? real->struct_size : sizeof table);
     table.Client_Create = record_Client_Create;
+    if (getenv("RECORD_GPU")) table.Client_Compile = record_Client_Compile;
     give_profiles();
     return &table;
 }

@@ -256,14 +256,11 @@ bool lazy_compiling(void) {
     return atomic_load_explicit(&compiling, memory_order_relaxed);
 }
 
-static xt_status build_exec(const str *text, lazy_event *ev, lazy_program *p) {
-    device_client *client;
-    XT_TRY(lazy_device(&client));
-    device_compile_opts o = {.num_replicas = p->uses_collectives ? world_get()->size : 1,
-                             .num_partitions = p->partitioned ? (int)lazy_partitions() : 1};
+static xt_status load_or_compile(device_client *client, const str *text, const device_compile_opts *o, lazy_event *ev,
+                                 lazy_program *p) {
     hash128 key;
     int64_t looked = clock_ns();
-    XT_TRY(disk_key(client, text, &o, &key));
+    XT_TRY(disk_key(client, text, o, &key));
     XT_TRY(lazy_disk_load(key, client, &p->exec));
     ev->disk_ns = clock_ns() - looked;
     if (p->exec) {
@@ -275,7 +272,7 @@ static xt_status build_exec(const str *text, lazy_event *ev, lazy_program *p) {
     XT_TRY(too_many_compiles(ev));
     int64_t began = clock_ns();
     atomic_store_explicit(&compiling, true, memory_order_relaxed);
-    xt_status s = device_compile(client, text->data, text->len, &o, &p->exec);
+    xt_status s = device_compile(client, text->data, text->len, o, &p->exec);
     atomic_store_explicit(&compiling, false, memory_order_relaxed);
     XT_TRY(s);
     ev->compile_ns = clock_ns() - began;
@@ -287,6 +284,18 @@ static xt_status build_exec(const str *text, lazy_event *ev, lazy_program *p) {
     lazy_disk_store(key, p->exec);
     ev->store_ns = clock_ns() - began;
     return NULL;
+}
+
+static xt_status build_exec(const str *text, lazy_event *ev, lazy_program *p) {
+    device_client *client;
+    XT_TRY(lazy_device(&client));
+    char *tuning = strcmp(device_get_info(client)->platform, "cuda") == 0 ? lazy_tuning_folder() : NULL;
+    device_compile_opts o = {.num_replicas = p->uses_collectives ? world_get()->size : 1,
+                             .num_partitions = p->partitioned ? (int)lazy_partitions() : 1,
+                             .tuning_dir = tuning};
+    xt_status s = load_or_compile(client, text, &o, ev, p);
+    base_free(tuning);
+    return s;
 }
 
 /* XLA's compilers say "unknown target" of factorisations, which are custom calls; the user's line says more. Other

@@ -92,6 +92,19 @@ static const char *checked_folder(void) {
     return mode() == CACHE_OFF || bad ? NULL : dir;
 }
 
+char *lazy_tuning_folder(void) {
+    const char *dir = mode() == CACHE_WRITE ? checked_folder() : NULL;
+    char *tuning = dir ? path_join(dir, "autotune") : NULL;
+    xt_status s = tuning ? file_make_dirs(tuning, 0700) : NULL;
+    if (s) {
+        log_once("autotune", XT_SEV_WARNING, "what the compiler measures is not kept: %s", status_message(s));
+        base_free(tuning);
+        tuning = NULL;
+    }
+    xt_status_free(s);
+    return tuning;
+}
+
 static char *file_of(hash128 key) {
     const char *dir = checked_folder();
     if (!dir) return NULL;

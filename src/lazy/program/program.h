@@ -127,6 +127,8 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
                   lazy_program *const *known, size_t n_known, lazy_event *ev);
 xt_status lazy_disk_load(hash128 key, device_client *client, device_exec **out); /* NULL exec when not there */
 void lazy_disk_store(hash128 key, device_exec *e);
+/* Where XLA's GPU compiler keeps what it measured: a folder of the compile cache, made; base_free, NULL = no cache. */
+char *lazy_tuning_folder(void);
 const char *lazy_cache_damage(const char *data, size_t n, hash128 key); /* of a file's bytes; NULL = sound */
 void lazy_cache_enforce_cap(const char *dir); /* cache_files.c: XT_CACHE_BYTES */
 
