@@ -1,6 +1,7 @@
 /* xtrain doctor: which plugins, devices and folders there are, what is missing and the command that gets it; --install
  * runs that command. */
 #include "cli/cli.h"
+#include "cli/gpus.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ static void print_plugin(const xt_plugin_report *p) {
             cli_printf("\n");
         } else
             cli_printf("\n         no device to run on: %s\n", p->problem);
+        if (p->missing[0]) cli_printf("         libraries that were not found: %s\n", p->missing);
         if (!p->opens && strcasecmp(p->device, "TPU") == 0)
             cli_printf(
                 "         xtrain plan can compile for TPUs all the same: xtrain plan gpt2 --topology v4:2x2x1\n");
@@ -66,6 +68,15 @@ static void print_folders(const xt_doctor_folders *f) {
     cli_printf("plugins  %s (xtrain doctor --install puts packages there)\n", f->plugins);
 }
 
+static void print_gpus(void) {
+    const char *why;
+    gpu *g = calloc(GPUS_MOST, sizeof *g);
+    int n = g ? gpus_look(g, &why) : 0;
+    gpus_print(stdout, g, n, 0);
+    if (g && !n && why) cli_printf("GPUs     none: %s\n", why);
+    free(g);
+}
+
 static void key_text(const char *key, const char *value) {
     cli_printf(", \"%s\": \"%s\"", key, value);
 }
@@ -84,6 +95,7 @@ static void print_json(const xt_plugin_report *p, int n, const xt_doctor_folders
         key_text("platform", p->platform);
         key_text("kind", p->kind);
         key_text("problem", p->problem);
+        key_text("missing", p->missing);
         key_text("install", p->found ? "" : p->install);
         cli_printf("}");
     }
@@ -163,8 +175,10 @@ static int run(int argc, char **argv) {
     xt_doctor_look(&f);
     if (json)
         print_json(p, n, &f);
-    else if (!device)
+    else if (!device) {
+        print_gpus();
         print_folders(&f);
+    }
     return usable ? 0 : 1;
 }
 

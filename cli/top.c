@@ -1,6 +1,7 @@
 /* xtrain top: a live view of running xtrain programs, from the status files they keep (no device is asked, nothing is
- * attached to). */
+ * attached to), and of the GPUs, from NVIDIA's driver. */
 #include "cli/cli.h"
+#include "cli/gpus.h"
 
 #include <ctype.h>
 #include <langinfo.h>
@@ -115,7 +116,7 @@ static void json_number(const char *key, double v) {
         cli_printf(", \"%s\": null", key);
 }
 
-static void print_json(const xt_process *p, int n) {
+static void print_json(const xt_process *p, int n, const gpu *gpus, int n_gpus) {
     cli_printf("{\"processes\": [");
     for (int i = 0; i < n; i++, p++) {
         cli_printf("%s{\"pid\": %d, \"rank\": %d, \"world\": %d", i ? ", " : "", p->pid, p->rank, p->world);
@@ -135,7 +136,9 @@ static void print_json(const xt_process *p, int n) {
         for (int k = 0; k < p->n_history; k++) cli_printf("%s%lld", k ? ", " : "", (long long)p->history[k]);
         cli_printf("]}");
     }
-    cli_printf("]}\n");
+    cli_printf("], ");
+    gpus_json(gpus, n_gpus);
+    cli_printf("}\n");
 }
 
 /* --- live --- */
@@ -144,7 +147,7 @@ static int columns_now(void) {
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 120;
 }
 
-static int watch(xt_process *rows, double interval, bool utf8) {
+static int watch(xt_process *rows, gpu *gpus, double interval, bool utf8) {
     struct termios old, raw;
     bool keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &old) == 0;
     if (keys) {
@@ -157,7 +160,8 @@ static int watch(xt_process *rows, double interval, bool utf8) {
     sigaction(SIGTERM, &act, NULL);
     cli_fprintf(stdout, "\x1b[?1049h\x1b[?25l"); /* the other screen, no cursor */
     while (!stopped) {
-        int n = xt_processes(rows, MOST), columns = columns_now();
+        const char *why;
+        int n = xt_processes(rows, MOST), columns = columns_now(), n_gpus = gpus_look(gpus, &why);
         char clock[32] = "";
         time_t t = time(NULL);
         struct tm tm;
@@ -165,6 +169,8 @@ static int watch(xt_process *rows, double interval, bool utf8) {
         cli_fprintf(stdout, "\x1b[H\x1b[2J");
         cli_printf("xtrain top  %s  %d program%s  (q ends)\n\n", clock, n, n == 1 ? "" : "s");
         print_table(stdout, rows, n < MOST ? n : MOST, utf8, columns);
+        if (n_gpus) cli_printf("\n");
+        gpus_print(stdout, gpus, n_gpus, columns);
         fflush(stdout);
         struct pollfd in = {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN};
         char key;
@@ -185,7 +191,8 @@ static int run(int argc, char **argv) {
     int code =
         cli_parse(argc, argv,
                   "usage: xtrain top [--once] [--json] [--interval S]\n\n"
-                  "Shows running xtrain programs of this user: device memory, steps, loss, compiles, idle share.\n",
+                  "Shows running xtrain programs of this user: device memory, steps, loss, compiles, idle share;\n"
+                  "and NVIDIA's GPUs: use, memory, temperature, errors of the memory.\n",
                   options, 3, NULL);
     if (code) return code - 1;
     if (!(interval >= 0.05 && interval <= 3600)) {
@@ -193,19 +200,28 @@ static int run(int argc, char **argv) {
         return 2;
     }
     xt_process *rows = calloc(MOST, sizeof *rows);
-    if (!rows) return cli_fail("top", "no memory");
+    gpu *gpus = calloc(GPUS_MOST, sizeof *gpus);
+    if (!rows || !gpus) {
+        free(rows);
+        free(gpus);
+        return cli_fail("top", "no memory");
+    }
     setlocale(LC_CTYPE, "");
     bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     if (json || once || !isatty(STDOUT_FILENO)) {
-        int n = xt_processes(rows, MOST);
+        const char *why;
+        int n = xt_processes(rows, MOST), n_gpus = gpus_look(gpus, &why);
         if (json)
-            print_json(rows, n < MOST ? n : MOST);
-        else
+            print_json(rows, n < MOST ? n : MOST, gpus, n_gpus);
+        else {
             print_table(stdout, rows, n < MOST ? n : MOST, utf8, 0);
+            gpus_print(stdout, gpus, n_gpus, 0);
+        }
         code = 0;
     } else
-        code = watch(rows, interval, utf8);
+        code = watch(rows, gpus, interval, utf8);
     free(rows);
+    free(gpus);
     return code;
 }
 
