@@ -192,7 +192,7 @@ static const char usage[] =
 static int run(int argc, char **argv) {
     bench_options o = {.precision = "fp32", .steps = 50};
     const cli_option table[] = {
-        {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2, gpt2-mini or gpt2-tiny"},
+        {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, resnet50, gpt2, gpt2-mini or gpt2-tiny"},
         {"--batch", CLI_COUNT, &o.batch, "N", "samples a step (default: the model's)"},
         {"--sweep", CLI_STRING, &o.sweep, "batch=LIST",
          "one run for each size (batch=8,16,32; batch= doubles from 1): table, the fastest, and the smallest that is "
@@ -217,12 +217,15 @@ static int run(int argc, char **argv) {
     if (!m || o.steps < 1 || o.batch < 0 || o.hottest < 0 ||
         (strcmp(o.precision, "fp32") != 0 && strcmp(o.precision, "bf16") != 0)) {
         if (!o.model)
-            cli_fprintf(stderr, "xtrain bench: which model? mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known: "
-                                "xtrain bench mnist; --help lists the options\n");
+            cli_fprintf(
+                stderr,
+                "xtrain bench: which model? mnist, resnet18, resnet50, gpt2, gpt2-mini and gpt2-tiny are known: "
+                "xtrain bench mnist; --help lists the options\n");
         else
-            cli_fprintf(stderr,
-                        "xtrain bench: a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny), positive numbers and "
-                        "precision fp32 or bf16 are needed; xtrain bench --help\n");
+            cli_fprintf(
+                stderr,
+                "xtrain bench: a model (mnist, resnet18, resnet50, gpt2, gpt2-mini, gpt2-tiny), positive numbers and "
+                "precision fp32 or bf16 are needed; xtrain bench --help\n");
         return 2;
     }
     char why[256];

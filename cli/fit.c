@@ -446,7 +446,7 @@ static int check_outputs(const fit_options *o) {
 static int fit_model(int argc, char **argv) {
     static fit_options o = {.lr = -1, .warmup = -1, .clip = -1, .sample = -1};
     const cli_option table[] = {
-        {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2, gpt2-mini or gpt2-tiny"},
+        {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, resnet50, gpt2, gpt2-mini or gpt2-tiny"},
         {"--data", CLI_STRING, &o.data, "PATH",
          "mnist: folder with the IDX files; resnet18: CIFAR's files, or a folder of class folders; text: a file, or "
          "the "
@@ -534,11 +534,13 @@ static int fit_model(int argc, char **argv) {
     if (fit_init_wanted(o.model, &o) && (code = fit_init_open(fit_stage_names[stage], &o, &chosen))) return code;
     if (o.sample < 0) o.sample = o.init ? 0 : 160;
     if (!chosen) {
-        static const char *const names[] = {"mnist", "resnet18", "gpt2", "gpt2-mini", "gpt2-tiny"};
+        static const char *const names[] = {"mnist", "resnet18", "resnet50", "gpt2", "gpt2-mini", "gpt2-tiny"};
         const char *near = o.model ? cli_nearest(o.model, strlen(o.model), names, 5) : NULL;
-        cli_fprintf(stderr, "xtrain %s: %s%s%s%s%s; mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny and llama are known\n",
-                    fit_stage_names[stage], o.model ? o.model : "which model?", o.model ? " is no model" : "",
-                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        cli_fprintf(
+            stderr,
+            "xtrain %s: %s%s%s%s%s; mnist, resnet18, resnet50, gpt2, gpt2-mini, gpt2-tiny and llama are known\n",
+            fit_stage_names[stage], o.model ? o.model : "which model?", o.model ? " is no model" : "",
+            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         return 2;
     }
     if (o.devices > 4096) {

@@ -298,7 +298,7 @@ xt_status fit_open_data(const model *m, fit_options *o, fit_data *out) {
     int64_t batch = o->batch ? o->batch : m->batch;
     *out = (fit_data){0};
     if (m == &model_mnist) return mnist(o, batch, out);
-    if (m == &model_resnet18) return pictures(m, o, batch, out);
+    if (m->own.side) return pictures(m, o, batch, out);
     if (o->init && o->data && o->folder->form == FOLDER_ENCODER) {
         if (o->packing || o->chat_template)
             return xt_status_new(XT_INVALID_ARGUMENT, "%s is not for encoders: each text is a sample",

@@ -186,7 +186,8 @@ static int run(int argc, char **argv) {
     plan_case c = {.topology = "cpu"};
     const cli_option table[] = {
         {"MODEL|PROGRAM", CLI_STRING, &f.model, NULL,
-         "mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny, or a StableHLO file; after --: a program of yours with its "
+         "mnist, resnet18, resnet50, gpt2, gpt2-mini, gpt2-tiny, or a StableHLO file; after --: a program of yours "
+         "with its "
          "arguments"},
         {"--topology", CLI_STRING, &c.topology, "NAME",
          "cpu, cpu:4, v4:2x2x1, v5e:2x2, v5p:2x2x2, v6e:4x4, tpu7x:2x2x1, cuda:h100, cuda:a100, ... (cpu)"},
@@ -274,15 +275,16 @@ static int run(int argc, char **argv) {
     } else if (!c.model) {
         if (!f.model || !is_file(f.model)) {
             if (!f.model)
-                cli_fprintf(stderr,
-                            "xtrain plan: plan what? a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny), a "
-                            "program's file, or -- ./train ARGS: xtrain plan mnist; --help lists the options\n");
-            else
                 cli_fprintf(
                     stderr,
-                    "xtrain plan: %s is neither a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny) nor a file; "
-                    "xtrain plan --help\n",
-                    f.model);
+                    "xtrain plan: plan what? a model (mnist, resnet18, resnet50, gpt2, gpt2-mini, gpt2-tiny), a "
+                    "program's file, or -- ./train ARGS: xtrain plan mnist; --help lists the options\n");
+            else
+                cli_fprintf(stderr,
+                            "xtrain plan: %s is neither a model (mnist, resnet18, resnet50, gpt2, gpt2-mini, "
+                            "gpt2-tiny) nor a file; "
+                            "xtrain plan --help\n",
+                            f.model);
             return 2;
         }
         if (is_binary(f.model)) {

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const model *const all[] = {&model_mnist, &model_resnet18, &model_gpt2, &model_gpt2_mini, &model_gpt2_tiny};
+static const model *const all[] = {&model_mnist, &model_resnet18,  &model_resnet50,
+                                   &model_gpt2,  &model_gpt2_mini, &model_gpt2_tiny};
 
 xt_spec model_picture(int64_t side, int64_t seq) {
     (void)seq;
@@ -60,7 +61,7 @@ bool model_settle(const model *m, model_options *o, char *why, size_t n) {
                  o->dropout);
         return false;
     }
-    if ((o->checkpoint && !m->checkpointed) || (o->small_stem && m != &model_resnet18)) {
+    if ((o->checkpoint && !m->checkpointed) || (o->small_stem && !m->own.side)) {
         snprintf(why, n, "%s has no %s", m->name,
                  o->checkpoint && !m->checkpointed ? "blocks to checkpoint" : "stem to make small");
         return false;

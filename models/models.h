@@ -14,7 +14,7 @@ typedef struct model_options {
     int64_t window;
     double dropout; /* in training; text models */
     bool checkpoint; /* activations of blocks are computed again in the backward pass */
-    /* resnet18: a 3x3 convolution and no pooling in front, for small pictures */
+    /* resnets: a 3x3 convolution and no pooling in front, for small pictures */
     bool small_stem;
     struct kv_cache *cache; /* text: set by generate.c while it records a step of generation */
 } model_options;
@@ -38,7 +38,7 @@ typedef struct model {
     bool tokens; /* y counts tokens, one a position */
 } model;
 
-extern const model model_mnist, model_resnet18, model_gpt2, model_gpt2_mini, model_gpt2_tiny;
+extern const model model_mnist, model_resnet18, model_resnet50, model_gpt2, model_gpt2_mini, model_gpt2_tiny;
 /* Samples that several models have: a picture in three colours (side 0: 224), the number of a class. */
 xt_spec model_picture(int64_t side, int64_t seq);
 xt_spec model_label(int64_t side, int64_t seq);
