@@ -39,8 +39,9 @@ typedef struct XT_OPTIONS_ xt_sgd_opts {
 #define XT_SGD_(net, ...) xt_sgd_opt(XT_HERE, net, XT_OPTS(xt_sgd_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_sgd_opt(const xt_src *src, xt_module *net, xt_sgd_opts o);
 
-#define XT_DEFAULTS_xt_adamw_opts(is) \
-    is(lr, 1e-3) is(beta1, 0.9) is(beta2, 0.999) is(eps, 1e-8) is(weight_decay, XT_AUTO) is(clip_norm_type, 2)
+#define XT_DEFAULTS_xt_adamw_opts(is)                                                                          \
+    is(lr, 1e-3) is(beta1, 0.9) is(beta2, 0.999) is(eps, 1e-8) is(weight_decay, XT_AUTO) is(clip_norm_type, 2) \
+        is(state_bits, 32)
 XT_DEFAULTS_OF(xt_adamw_opts)
 typedef struct XT_OPTIONS_ xt_adamw_opts {
     size_t struct_size XT_SIZE(xt_adamw_opts);
@@ -50,6 +51,10 @@ typedef struct XT_OPTIONS_ xt_adamw_opts {
     double weight_decay XT_IS(xt_adamw_opts, weight_decay); /* XT_AUTO: 0.01 for adamw, 0 for adam */
     double clip_norm, clip_value, clip_norm_type XT_IS(xt_adamw_opts, clip_norm_type);
     xt_switch amsgrad, maximize; /* default off */
+    /* 32: the moments are as wide as the parameters (xt_optimizer_set_state_dtype); 8: of parameters with at least 4096
+     * numbers they are integers of 8 bits, with a factor for each 256 of them: 2 bytes a parameter for 8. Not with
+     * amsgrad. */
+    int64_t state_bits XT_IS(xt_adamw_opts, state_bits);
 } xt_adamw_opts;
 #define xt_adamw(...) XT_ADAMW_(__VA_ARGS__, ) /* torch.optim.AdamW: weight decay apart from the gradient */
 #define XT_ADAMW_(net, ...) xt_adamw_opt(XT_HERE, net, XT_OPTS(xt_adamw_opts, __VA_ARGS__))

@@ -17,7 +17,7 @@
 
 #include "lazy/lazy.h"
 
-enum { OPTIM_MAX_STATES = 4, OPTIM_MAX_SHARED = 4 };
+enum { OPTIM_MAX_STATES = 5, OPTIM_MAX_SHARED = 4 };
 
 /* The numbers of a group: those that groups and schedules change, and the others in the struct of the kind's options.
  */
@@ -205,6 +205,16 @@ ir_value *optim_bias(ir_builder *b, ir_value *step, double beta,
 /* weight decay: into the gradient, or decoupled: out of the parameter */
 void optim_decay(optim_update *u, bool decoupled);
 void optim_descend(optim_update *u, ir_value *direction, ir_value *rate); /* new_param = param - rate * direction */
+
+/* --- narrow_state.c: moments of 8 bits --- */
+typedef enum narrow_moment { NARROW_MEAN, NARROW_SQUARE } narrow_moment; /* of gradients, or of their squares */
+bool narrow_state_fits(const ir_type *param); /* few numbers stay as they are */
+const ir_type *narrow_state_type(const ir_type *param, narrow_moment which); /* integers [blocks,256] */
+const ir_type *narrow_state_factors(const ir_type *param); /* f32 [blocks] */
+/* As f32 of the shape `to`, and back. */
+ir_value *narrow_state_read(ir_builder *b, ir_value *integers, ir_value *factors, const ir_type *to,
+                            narrow_moment which);
+ir_value *narrow_state_write(ir_builder *b, ir_value *x, narrow_moment which, ir_value **out_factors);
 
 /* --- gradients.c --- */
 typedef struct gradients {
