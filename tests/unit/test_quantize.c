@@ -122,6 +122,100 @@ static void refusals_change_nothing(void **state) {
     xt_module_free(unbuilt);
 }
 
+/* --- adapters over integers --- */
+typedef struct sizes {
+    int64_t in, middle, out, rows;
+} sizes;
+
+static xt_tensor adapted(xt_module *m, xt_tensor x, void *user) {
+    const sizes *z = user;
+    x = xt_relu(xt_linear(m, "a", x, z->in));
+    return xt_linear(m, "c", xt_tanh(xt_linear(m, "b", x, z->middle, .bias = XT_OFF)), z->out, .bias = XT_OFF);
+}
+
+/* The numbers that integers stand for take the place of the weights in `into`. */
+static void dequantise_into(const xt_module *from, xt_module *into, const char *name, int bits) {
+    char factors[64];
+    snprintf(factors, sizeof factors, "%s_scale", name);
+    xt_tensor q = xt_module_find(from, name), f = xt_module_find(from, factors), w = xt_module_find(into, name);
+    int64_t rows = xt_dim(w, 0), in = xt_dim(w, 1), groups = xt_dim(f, 1), half = 16;
+    size_t n = (size_t)(rows * in);
+    uint8_t *bytes = malloc(n);
+    float *scale = malloc((size_t)(rows * groups) * sizeof *scale), *wide = malloc(n * sizeof *wide);
+    assert_true(bytes && scale && wide);
+    assert_true(xt_read(q, bytes, n * (size_t)bits / 8) && xt_read(f, scale, (size_t)(rows * groups) * sizeof *scale));
+    for (size_t i = 0; i < n; i++) {
+        size_t k = i % 32, base = i - k;
+        unsigned byte = bits == 8 ? 0 : bytes[base / 2 + k % (size_t)half];
+        float number = bits == 8 ? (int8_t)bytes[i] : (float)(k < 16 ? byte & 15 : byte >> 4) - 8;
+        wide[i] = number * scale[i / 32];
+    }
+    xt_assign(w, xt_from_array(wide, XT_F32, rows, in));
+    xt_mark_step();
+    free(bytes);
+    free(scale);
+    free(wide);
+}
+
+enum { STEPS = 3 };
+static void train(xt_module *m, const sizes *z, double *losses) {
+    assert_true(xt_lora(m, "*.weight", .r = 3, .alpha = 9));
+    assert_null(xt_module_build(m, (xt_spec){XT_F32, {1, z->in}}));
+    xt_seed(5);
+    xt_init_normal(m, "*.lora_?.weight", .std = 0.1);
+    xt_optimizer *o = xt_adamw(m, .lr = 1e-3);
+    size_t n = (size_t)(z->rows * z->in);
+    float *x = malloc(n * sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++) x[i] = (float)(i * 7 % 23) / 11 - 1;
+    for (int step = 0; step < STEPS; step++) {
+        xt_tensor loss = xt_mean(xt_square(xt_forward(m, xt_from_array(x, XT_F32, z->rows, z->in))));
+        xt_backward(loss);
+        losses[step] = xt_item(loss);
+        xt_optimizer_step(o);
+        xt_mark_step();
+    }
+    free(x);
+    xt_optimizer_free(o);
+}
+
+/* Losses and adapters are those over f32 weights of the same numbers, and no integer moves. */
+static void adapters_learn(void **state) {
+    (void)state;
+    static sizes all[] = {{96, 64, 5, 3}, {96, 64, 5, 50}, {64, 8192, 1100, 40}};
+    for (size_t k = 0; k < BASE_COUNT(all); k++)
+        for (int bits = 8; bits >= 4; bits -= 4) {
+            sizes *z = &all[k];
+            double narrow[STEPS], wide[STEPS];
+            xt_module *m[2];
+            for (int i = 0; i < 2; i++) {
+                xt_seed(3);
+                m[i] = xt_module_new(adapted, z);
+                assert_null(xt_module_build(m[i], (xt_spec){XT_F32, {1, z->in}}));
+            }
+            assert_int_equal(xt_quantize(m[0], "*.weight", .bits = bits), 3);
+            static const char *const names[] = {"a.weight", "b.weight", "c.weight"};
+            for (size_t i = 0; i < BASE_COUNT(names); i++) dequantise_into(m[0], m[1], names[i], bits);
+            train(m[0], z, narrow);
+            train(m[1], z, wide);
+            if (!(wide[STEPS - 1] < wide[0])) fail_msg("%g, %g", wide[0], wide[STEPS - 1]);
+            for (int i = 0; i < STEPS; i++)
+                if (!(fabs(narrow[i] - wide[i]) <= 2e-6 * fabs(wide[i])))
+                    fail_msg("%lld rows, %d bits, step %d: %.9g, %.9g", (long long)z->rows, bits, i, narrow[i],
+                             wide[i]);
+            int matrices = 0;
+            for (int i = 0; (i = xt_module_next(m[1], "*.lora_?.weight", i)) >= 0; i++, matrices++) {
+                xt_tensor a = xt_module_find(m[0], xt_module_tensor_name(m[1], i)), b = xt_module_tensor(m[1], i);
+                double far = xt_item(xt_max(xt_abs(xt_minus(a, b))));
+                if (!(far <= 1e-4)) fail_msg("%s differs by %g", xt_module_tensor_name(m[1], i), far);
+            }
+            assert_int_equal(matrices, 6);
+            assert_null(xt_error());
+            xt_module_free(m[0]);
+            xt_module_free(m[1]);
+        }
+}
+
 static int end(void **state) {
     (void)state;
     return xt_finish() || live_get(LIVE_status) != 0 || live_get(LIVE_module) != 0;
@@ -129,6 +223,6 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(weights_are_near), cmocka_unit_test(what_fits),
-                                       cmocka_unit_test(refusals_change_nothing)};
+                                       cmocka_unit_test(refusals_change_nothing), cmocka_unit_test(adapters_learn)};
     return cmocka_run_group_tests(tests, NULL, end);
 }

@@ -7,13 +7,18 @@
  *     reshape(convert(Q) * broadcast(F))                      Q [rows,groups,group] i8, F [rows,groups] f32
  *     reshape((convert(concatenate(Q & 15, Q >> 4)) - 8) * broadcast(F))      Q [rows,groups,group/2] u8
  *
- * each through transposes on its way to the product. Many rows of x stay with the kernels of large products, for which
- * one wide copy of the matrix costs little beside the sums. */
+ * each through transposes on its way to the product.
+ *
+ * Many rows of x stay with the kernels of large products, for which a wide copy of the matrix costs little beside the
+ * sums. Of integers each product makes copies of its own, of some rows of the matrix at a time (a tile), so that at no
+ * time more than a tile is wide: a backward pass multiplies by the matrices of the forward one, and would keep all of
+ * them. */
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/stages.h"
 #include "pass/pass.h"
 
 enum { MOST_ROWS = 32, LEAST_DEPTH = 16, GROUP_UNIT = 32 };
+enum { TILE = 1 << 22, TILE_UNIT = 16 }; /* numbers of a wide tile at most; its rows are so many times so many */
 
 typedef struct narrow {
     ir_value *matrix, *factors; /* factors: NULL for floats */
@@ -86,8 +91,8 @@ static bool find_matrix(ir_value *v, int64_t depth, narrow *out) {
     return depth == 1 && find_integers(v, out);
 }
 
-/* A product of f32 rows with a matrix: no batch, one dim summed, the last of the rows. */
-static bool is_candidate(const ir_op *op, int64_t *out_depth) {
+/* A product of rows with a matrix: no batch, one dim summed, the last of the rows. */
+static bool is_product(const ir_op *op, int64_t *out_depth) {
     size_t nb, nl, nr;
     if (op->code != OP_dot_general) return false;
     const ir_type *x = op->in[0]->type, *w = op->in[1]->type;
@@ -95,10 +100,12 @@ static bool is_candidate(const ir_op *op, int64_t *out_depth) {
     const int64_t *l = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &nl),
                   *r = ir_get_ints(op, IR_A_rhs_contracting_dimensions, &nr);
     if (nb || nl != 1 || nr != 1 || w->rank != 2 || x->rank < 1 || l[0] != (int64_t)x->rank - 1) return false;
-    int64_t depth = x->dims[l[0]];
     *out_depth = r[0];
-    return x->dtype == XT_F32 && w->dtype == XT_F32 && op->out[0].type->dtype == XT_F32 && depth >= LEAST_DEPTH &&
-           x->count > 0 && x->count / depth <= MOST_ROWS && w->count > 0;
+    return x->dtype == w->dtype && x->dims[l[0]] >= LEAST_DEPTH && x->count > 0 && w->count > 0;
+}
+static bool has_few_rows(const ir_op *op) {
+    const ir_type *x = op->in[0]->type;
+    return x->dtype == XT_F32 && op->out[0].type->dtype == XT_F32 && x->count / x->dims[x->rank - 1] <= MOST_ROWS;
 }
 
 static xt_status replace(ir_module *m, ir_op *op, const narrow *w) {
@@ -113,14 +120,98 @@ static xt_status replace(ir_module *m, ir_op *op, const narrow *w) {
     return NULL;
 }
 
+/* --- many rows: tiles --- */
+/* The integers behind an operand, which may be rounded to its own dtype; *depth as in through_transposes. */
+static bool find_tiled(ir_value *v, int64_t *depth, narrow *out) {
+    *out = (narrow){0};
+    v = through_transposes(v, depth);
+    if (v->type->dtype == XT_BF16 || v->type->dtype == XT_F16) {
+        ir_value *wide = operand_of(v, OP_convert, 0);
+        if (!wide) return false;
+        v = through_transposes(wide, depth);
+    }
+    return v->type->dtype == XT_F32 && find_integers(v, out);
+}
+
+static ir_value *rows_of(ir_builder *b, ir_value *v, int64_t dim, int64_t begin, int64_t end) {
+    int64_t start[XT_MAX_RANK] = {0}, limit[XT_MAX_RANK], stride[XT_MAX_RANK];
+    for (uint32_t i = 0; i < v->type->rank; i++) {
+        limit[i] = v->type->dims[i];
+        stride[i] = 1;
+    }
+    start[dim] = begin;
+    limit[dim] = end;
+    return ir_slice(b, v, start, limit, stride);
+}
+
+/* Rows [begin,end) of the matrix [rows,depth], as `dtype`. */
+static ir_value *wide_rows(ir_builder *b, const narrow *w, int64_t depth, int64_t begin, int64_t end, xt_dtype dtype) {
+    bool nibbles = w->matrix->type->dtype == XT_U8;
+    const int64_t *dims = w->matrix->type->dims;
+    ir_value *q = rows_of(b, w->matrix, 0, begin, end), *f = ir_reshape(b, w->factors, 2, dims);
+    if (nibbles && q) {
+        ir_value *parts[2] = {ir_and(b, q, ir_splat(b, q->type, 15)),
+                              ir_shift_right_logical(b, q, ir_splat(b, q->type, 4))};
+        q = ir_concatenate(b, 2, parts, 2);
+    }
+    ir_value *numbers = q ? ir_convert(b, q, XT_F32) : NULL;
+    if (!numbers || !f) return NULL;
+    if (nibbles) numbers = ir_subtract(b, numbers, ir_splat(b, numbers->type, 8));
+    f = rows_of(b, f, 0, begin, end);
+    f = f ? ir_broadcast_in_dim(b, f, numbers->type, 2, (int64_t[]){0, 1}) : NULL;
+    ir_value *wide = f ? ir_reshape(b, ir_multiply(b, numbers, f), 2, (int64_t[]){end - begin, depth}) : NULL;
+    return wide && dtype != XT_F32 ? ir_convert(b, wide, dtype) : wide;
+}
+
+/* x [...,depth] or, where the matrix lies the other way, [...,rows]: the tiles' results are parts of the result, or add
+ * up to it. */
+static xt_status tile(ir_module *m, ir_op *op, const narrow *w, bool adds) {
+    const ir_type *x = op->in[0]->type, *out = op->out[0].type;
+    int64_t last = (int64_t)x->rank - 1, rows = w->matrix->type->dims[0];
+    int64_t depth = adds ? out->dims[out->rank - 1] : x->dims[last];
+    int64_t each = TILE / depth / TILE_UNIT * TILE_UNIT, of_matrix = adds ? 0 : 1;
+    if (each < TILE_UNIT) each = TILE_UNIT;
+    size_t n = 0, most = (size_t)((rows - 1) / each + 1);
+    ir_builder b = ir_before(m, op);
+    ir_value **parts = base_malloc(most * sizeof *parts), *sum = NULL;
+    if (!parts) return status_oom(most * sizeof *parts, "a product in tiles");
+    b.src = op->src;
+    b.path = op->path;
+    for (int64_t begin = 0; begin < rows && n < most; begin += each) {
+        int64_t end = begin + each < rows ? begin + each : rows;
+        ir_value *wide = wide_rows(&b, w, depth, begin, end, x->dtype);
+        ir_value *in = adds ? rows_of(&b, op->in[0], last, begin, end) : op->in[0];
+        ir_value *y =
+            wide && in ? ir_dot_general(&b, in, wide, 0, NULL, NULL, 1, &last, &of_matrix, IR_PREC_DEFAULT) : NULL;
+        if (!y) break;
+        if (adds && y->type->dtype != XT_F32) y = ir_convert(&b, y, XT_F32);
+        parts[n++] = y;
+        sum = adds && sum ? ir_add(&b, sum, y) : y;
+    }
+    ir_value *all = n < most ? NULL
+                    : adds   ? sum
+                    : n == 1 ? parts[0]
+                             : ir_concatenate(&b, n, parts, (int64_t)out->rank - 1);
+    base_free(parts);
+    if (all && all->type->dtype != out->dtype) all = ir_convert(&b, all, out->dtype);
+    if (!all) return b.status ? b.status : status_oom(0, "a product in tiles");
+    ir_replace_uses(m, &op->out[0], all);
+    return NULL;
+}
+
 xt_status cpu_stage_narrow(cpu_builder *b) {
     ir_module *m = b->exec->module;
     ir_block *body = b->exec->main->body;
     int64_t depth;
     narrow w;
     for (ir_op *op = body->first; op; op = op->next) {
-        if (!is_candidate(op, &depth) || !find_matrix(op->in[1], depth, &w)) continue;
-        XT_TRY(replace(m, op, &w));
+        if (!is_product(op, &depth)) continue;
+        if (has_few_rows(op) && find_matrix(op->in[1], depth, &w))
+            XT_TRY(replace(m, op, &w));
+        else if (find_tiled(op->in[1], &depth, &w))
+            XT_TRY(tile(m, op, &w, depth == 0));
+        else
+            continue;
         b->exec->passes->changed = true;
     }
     if (b->exec->passes->changed) cpu_drop_dead(body);
