@@ -291,7 +291,7 @@ XT_API double xt_optimizer_step_closure_at(const xt_src *src, xt_optimizer *opt,
  * optimizer in a compiled step function; in a loop it shows that nothing ends the steps (tensor.h). */
 #define xt_optimizer_step(opt) xt_optimizer_step_at(XT_HERE, opt)
 XT_API void xt_optimizer_step_at(const xt_src *src, xt_optimizer *opt);
-/* averages over ranks now; once a step; xt_optimizer_step then does not */
+/* averages over ranks now; xt_optimizer_step then does not, unless xt_backward adds to them in between */
 #define xt_reduce_gradients(opt) xt_reduce_gradients_at(XT_HERE, opt)
 XT_API void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *opt);
 /* Ranks without a mesh train copies of one network. At the first step (or xt_reduce_gradients) they compare their

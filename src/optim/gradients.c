@@ -196,11 +196,16 @@ void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *o) {
         return;
     }
     xt_no_grad_begin();
-    if (!o->reduced && world_get()->size > 1 && !lazy_spmd() && gradients_average(b, &g, o->bucket_bytes))
+    if (!optim_is_reduced(o) && world_get()->size > 1 && !lazy_spmd() && gradients_average(b, &g, o->bucket_bytes))
         gradients_assign(&g, "xt_reduce_gradients");
     xt_no_grad_end_at(NULL);
-    o->reduced = true;
+    o->reduced = g.n > 0; /* in front of xt_backward there is nothing that has been averaged */
+    o->reduced_calls = lazy_swept_here()->calls;
     gradients_free(&g);
+}
+
+bool optim_is_reduced(const xt_optimizer *o) {
+    return o->reduced && o->reduced_calls == lazy_swept_here()->calls;
 }
 
 void optim_taken(const xt_src *src, const char *by, xt_optimizer *o) {
@@ -231,7 +236,18 @@ static bool clip_options(const xt_src *src, const char *what, double max, xt_cli
 }
 
 /* Clips what g holds and gives the norm before. */
+/* In front of xt_backward there is nothing to clip, and what comes then is not clipped. */
+static void tell_nothing(const xt_src *src, const char *what) {
+    static atomic_bool told;
+    if (lazy_pending() || world_get()->rank != 0 || lazy_rehearsing() || atomic_exchange(&told, true)) return;
+    log_msg(XT_SEV_WARNING,
+            "%s:%d: %s: no parameter has a gradient here, so nothing is clipped; its place is between xt_backward and "
+            "xt_optimizer_step",
+            src ? src->file : "?", src ? src->line : 0, what);
+}
+
 static xt_tensor clip(const xt_src *src, gradients *g, const char *what, double max, double p) {
+    if (!g->n) tell_nothing(src, what);
     xt_no_grad_begin();
     ir_value *limit = isfinite(max) ? gradients_limit(src, what, g, max) : NULL;
     ir_builder *b = lazy_begin(src);
@@ -265,6 +281,7 @@ xt_tensor xt_module_clip_grad_norm_at(const xt_src *src, xt_module *m, double ma
 }
 
 static void clip_values(const xt_src *src, const char *what, gradients *g, double max) {
+    if (!g->n) tell_nothing(src, what);
     if (max > 0) {
         xt_no_grad_begin();
         ir_value *limit = gradients_limit(src, what, g, max);

@@ -249,7 +249,7 @@ static bool move_parameters(const step *s, double *x, bool write) {
 static xt_tensor flat(const step *s, gradients *g, xt_tensor loss) {
     ir_builder *b = lazy_begin(s->src);
     g->values[g->n++] = lazy_value(loss); /* there is room for one more: it is averaged over ranks with them */
-    bool ok = g->values[g->n - 1] && (s->o->reduced || gradients_average(b, g, s->o->bucket_bytes));
+    bool ok = g->values[g->n - 1] && (optim_is_reduced(s->o) || gradients_average(b, g, s->o->bucket_bytes));
     b = lazy_begin(s->src);
     for (size_t i = 0; ok && i < g->n; i++) {
         int64_t n = g->values[i] ? g->values[i]->type->count : 0;

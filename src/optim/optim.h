@@ -137,6 +137,7 @@ struct xt_optimizer {
     size_t n_last;
     int64_t last_step;
     lazy_updater updater;
+    int64_t reduced_calls; /* calls of xt_backward in the thread when they were averaged */
     struct { /* what took its gradients last: a call at a line, after so many backward passes of the thread */
         const char *by;
         src_id at;
@@ -304,7 +305,10 @@ void optim_state_free(xt_optimizer *o);
 char *optim_state_text(const xt_optimizer *o);
 xt_status optim_state_load(xt_optimizer *o, const char *json);
 
-/* gradients.c: `by`, a call of the program's, takes the gradients that there are */
+/* gradients.c: they are averages over the ranks. A backward pass since then has added this rank's own, and the average
+ * of the sum is that of both: what is the same on all ranks already stays as it is. */
+bool optim_is_reduced(const xt_optimizer *o);
+/* `by`, a call of the program's, takes the gradients that there are */
 void optim_taken(const xt_src *src, const char *by, xt_optimizer *o);
 
 /* --- schedule_watch.c: schedules that a loop steps in the wrong place, or never --- */

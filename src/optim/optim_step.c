@@ -309,7 +309,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     xt_no_grad_begin();
     ir_builder *b = lazy_begin(src);
     ir_value *skip = NULL;
-    bool ok = o->reduced || gradients_average(b, &g, o->bucket_bytes);
+    bool ok = optim_is_reduced(o) || gradients_average(b, &g, o->bucket_bytes);
     if (ok && s && s->enabled && o->unscaled)
         skip = lazy_value(o->found);
     else if (ok && s && s->enabled)

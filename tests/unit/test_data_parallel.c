@@ -211,6 +211,43 @@ static int other_shapes(int rank, void *arg) {
     xt_clear_error();
     return xt_finish();
 }
+/* Clipping averages over the ranks: in front of the backward pass there is nothing to average, and what a later pass
+ * adds is averaged with the rest. Weights are those of plain descent along the mean gradient. */
+static xt_tensor slope(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", x, 1, .bias = XT_OFF);
+}
+static int clipped(int rank, void *arg) {
+    const char *how = arg;
+    enum { TIMES = 6 };
+    xt_set_sink(listen, NULL);
+    xt_module *net = xt_module_new(slope, NULL);
+    xt_init_zeros(net, "*");
+    xt_optimizer *opt = xt_sgd(net, .lr = 0.5);
+    for (int i = 0; i < TIMES; i++) {
+        for (const char *c = how; *c; c++) {
+            /* the gradient is rank + 1: 1.5 as a mean of two ranks */
+            if (*c == 'b') xt_backward(xt_sum(xt_mul_scalar(xt_forward(net, xt_ones(XT_F32, 1, 1)), rank + 1)));
+            if (*c == 'c') xt_clip_grad_norm(opt, 1e6);
+            if (*c == 'v') xt_clip_grad_value(opt, 1e6);
+            if (*c == 'r') xt_reduce_gradients(opt);
+        }
+        xt_optimizer_step(opt);
+        CHECK(xt_mark_step());
+    }
+    double passes = 0;
+    for (const char *c = how; *c; c++) passes += *c == 'b';
+    CHECK(fabs(xt_item(xt_sum(xt_module_find(net, "fc.weight"))) + 0.5 * 1.5 * passes * TIMES) < 1e-4);
+    return xt_finish();
+}
+static void clipping_anywhere(void **state) {
+    (void)state;
+    static const char *const ways[] = {"b", "bc", "cb", "vb", "rb", "bcb", "bcbc", "brcbv"};
+    for (size_t i = 0; i < BASE_COUNT(ways); i++) {
+        memset(shared, 0, sizeof *shared);
+        if (launched(2, clipped, (void *)(uintptr_t)ways[i])) fail_msg("\"%s\": other weights", ways[i]);
+    }
+}
 static void named(void **state) {
     (void)state;
     assert_int_equal(ranks(3, apart), 0);
@@ -224,8 +261,9 @@ int main(void) {
     setenv("XT_SUMMARY", "off", 1);
     setenv("XT_CACHE", "off", 1);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(digits_equal),   cmocka_unit_test(text_equal),
-                                       cmocka_unit_test(compiled_equal), cmocka_unit_test(padded_equal),
-                                       cmocka_unit_test(named),          cmocka_unit_test(other_networks)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digits_equal),     cmocka_unit_test(text_equal), cmocka_unit_test(compiled_equal),
+        cmocka_unit_test(padded_equal),     cmocka_unit_test(named),      cmocka_unit_test(other_networks),
+        cmocka_unit_test(clipping_anywhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,9 @@ static int warnings(void) {
                                          "has never stepped",
                                          "before the first update here",
                                          "the rate goes twice as fast",
-                                         "of a pass over the loader that was left early"};
+                                         "of a pass over the loader that was left early",
+                                         "gradients flow from each iteration",
+                                         "so nothing is clipped"};
     int n = 0;
     for (size_t i = 0; i < BASE_COUNT(begins); i++)
         for (const char *p = str_cstr(&said); (p = strstr(p, begins[i])); p++) n++;
@@ -226,6 +228,50 @@ static void a_loop_of_gradients_alone(void **state) {
     assert_true(xt_mark_step());
 }
 
+/* A state that is handed on: with its gradients, or without. */
+static xt_tensor cell(xt_module *m, xt_tensor in, void *user) {
+    (void)user;
+    return xt_tanh(xt_linear(m, "cell", in, 4));
+}
+static void a_state_that_is_not_detached(void **state) {
+    (void)state;
+    for (int detached = 1; detached >= 0; detached--) {
+        xt_module *m = xt_module_new(cell, NULL);
+        xt_optimizer *o = xt_sgd(m, .lr = 0.01);
+        xt_tensor h = xt_zeros(XT_F32, 16, 4);
+        for (int i = 0; i < 24; i++) {
+            h = xt_forward(m, xt_add(detached ? xt_detach(h) : h, x()));
+            xt_backward(xt_mean(xt_square(h)));
+            xt_optimizer_step(o);
+        }
+        if (detached)
+            silent();
+        else
+            told("gradients flow from each iteration of the loop into the one before, 21 of them so far");
+        assert_true(xt_mark_step());
+        xt_optimizer_free(o);
+        xt_module_free(m);
+    }
+}
+
+/* --- clipping --- */
+static void clipping_in_front(void **state) {
+    (void)state;
+    xt_module *m = net();
+    xt_optimizer *o = xt_sgd(m, .lr = 0.01);
+    for (int front = 0; front < 2; front++) {
+        for (int i = 0; i < 3; i++) {
+            if (front) xt_clip_grad_norm(o, 1);
+            xt_backward(loss_of(m, x()));
+            if (!front) xt_clip_grad_norm(o, 1);
+            xt_optimizer_step(o);
+            assert_true(xt_mark_step());
+        }
+        if (!front) silent();
+    }
+    told("xt_clip_grad_norm: no parameter has a gradient here, so nothing is clipped");
+}
+
 /* --- the mode --- */
 static xt_tensor with_dropout(xt_module *m, xt_tensor in, void *user) {
     return two_layers(m, user ? in : xt_dropout(xt_sub(m, "drop", -1), in, 0.1), NULL);
@@ -399,6 +445,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(adversaries, begin, end),
         cmocka_unit_test_setup_teardown(gathering_beside_another, begin, end),
         cmocka_unit_test_setup_teardown(a_loop_of_gradients_alone, begin, end),
+        cmocka_unit_test_setup_teardown(a_state_that_is_not_detached, begin, end),
+        cmocka_unit_test_setup_teardown(clipping_in_front, begin, end),
         cmocka_unit_test_setup_teardown(training_in_evaluation_mode, begin, end),
         cmocka_unit_test_setup_teardown(schedules_that_do_not_follow, begin, end),
         cmocka_unit_test_setup_teardown(a_schedule_of_two, begin, end),

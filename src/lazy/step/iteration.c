@@ -22,6 +22,7 @@ static void trace_cleared(lazy_ctx *c) {
     it->by = NULL;
     it->learned = NULL;
     it->n_roots = it->n_calls = it->n_aside = 0;
+    it->n_flows = 0;
 }
 
 static void freed(lazy_ctx *c) {
@@ -95,10 +96,28 @@ static void tell(const lazy_iteration *it, src_id again) {
             src_text(it->first.at[0], first, sizeof first));
 }
 
+/* The step cannot end, and each iteration takes longer than the one before. */
+static void tell_flows(src_id update) {
+    enum { CERTAIN = 20 };
+    static atomic_bool told;
+    lazy_iteration *it = lazy_ctx_get()->iteration;
+    char at[256];
+    if (++it->n_flows < CERTAIN || world_get()->rank != 0 || lazy_rehearsing() || atomic_exchange(&told, true)) return;
+    log_msg(XT_SEV_WARNING,
+            "xt_optimizer_step at %s: gradients flow from each iteration of the loop into the one before, %d of them "
+            "so far, so that nothing can end the step and each takes longer than the one before. xt_detach(tensor) "
+            "where an iteration hands a tensor to the next (a hidden state, a sum of losses) ends that",
+            src_text(update, at, sizeof at), it->n_flows + 1);
+}
+
 static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, src_id again) {
     size_t calls;
     bool others = it->learned && it->learned != u; /* of the same iteration as the one that showed it */
-    if (others || lazy_draw_step_given() || !lazy_iteration_learn(c, it, u, &calls)) return;
+    if (others || lazy_draw_step_given()) return;
+    if (!lazy_iteration_learn(c, it, u, &calls)) {
+        if (it->flows) tell_flows(again);
+        return;
+    }
     it->learned = u;
     lazy_came_round(calls);
     bool known = it->by->ends_iteration;

@@ -25,6 +25,8 @@ struct lazy_iteration {
     ir_op *op; /* the last one recorded then */
     size_t n_slots, calls_then; /* and how many step slots and calls there were */
     bool evaluates; /* and what lazy_evaluates said */
+    bool flows; /* the last look found gradients that flow from an iteration into the one before */
+    int n_flows; /* updates of an optimizer that had stepped before, in this step, for which they do */
     const lazy_updater *learned; /* whose second update showed where this step should have ended; NULL: none's yet */
     ir_value **roots; /* what xt_backward was called for since */
     size_t n_roots, cap_roots;

@@ -220,7 +220,8 @@ static bool is_of_some(const lazy_iteration *it, const lazy_iteration_call *call
 bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, size_t *out_calls) {
     uint64_t mark = ir_new_epoch();
     place update = {it->n_slots, it->calls_then};
-    if (!it->n_roots || !mark_walk(c, it, mark)) return false;
+    it->flows = it->n_roots && !mark_walk(c, it, mark);
+    if (!it->n_roots || it->flows) return false;
     place start = common_end(c, it, (place){u->n_slots, u->n_calls}, (place){c->n_step_slots, it->n_calls}, update);
     size_t walked = first_walked(c, it, mark);
     if (walked == c->n_step_slots) return false;
