@@ -94,9 +94,9 @@ static void answer(serve_request *r) {
     static const char end[] = "data: [DONE]\n\n";
     server *s = r->server;
     size_t n = 0;
-    if (r->stream) {
-        stream_next(r, true);
-        hand_on(r, strdup(end), sizeof end - 1, true);
+    if (r->stream) { /* one that is cut off, as nobody reads it, does not say that it is done */
+        bool read = stream_next(r, true);
+        hand_on(r, strdup(read ? end : ""), read ? sizeof end - 1 : 0, true);
     } else {
         char *all = serve_answer(r, &n);
         hand_on(r, all, n, true);

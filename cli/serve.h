@@ -18,7 +18,7 @@ enum {
     SERVE_CONNECTIONS = 600,
     SERVE_IDLE_S = 30, /* a connection on which nothing moves, unless it waits for us */
     SERVE_REQUEST_S = 60, /* from a request's first line to its end */
-    SERVE_UNREAD = 1 << 20, /* bytes of a stream that its client leaves unread: the stream is cut off there */
+    SERVE_UNREAD = 1 << 18, /* bytes of a stream that its client leaves unread: the stream is cut off there */
     SERVE_STOPS = 4
 };
 
