@@ -131,7 +131,7 @@ xt_status status_new(xt_code code, const xt_src *where, const char *fmt, ...) {
 XT_API xt_status(xt_status_new)(xt_code code, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    xt_status s = status_newv(code, NULL, fmt, ap);
+    xt_status s = status_newv(code, NULL, fmt ? fmt : "xt_status_new was given no text", ap);
     va_end(ap);
     return s;
 }
