@@ -7,7 +7,7 @@ set -eu
 packages="gcc libc6-dev meson ninja-build pkg-config libdnnl-dev libcmocka-dev libcjson-dev libpng-dev zlib1g-dev"
 packages="$packages libzstd-dev libdw-dev libopenblas0-openmp libpcre2-dev libutf8proc-dev libsodium-dev"
 [ "${DEV:-}" != 1 ] || packages="$packages clang-format-14 git"
-[ "${WHEEL:-}" != 1 ] || packages="$packages patchelf binutils"
+[ "${WHEEL:-}" != 1 ] || packages="$packages patchelf binutils libopenblas-openmp-dev gfortran"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     cat <<TEXT

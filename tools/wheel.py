@@ -4,7 +4,10 @@ BUILD [DIR]
 
 The wheel is for any Python 3 and for systems with the C library the plugin was linked with or a newer one. Libraries
 that every such system has (the C library, libstdc++, libgcc_s) stay outside; the plugin finds the others beside itself,
-in libs/, whatever the system has: those are the ones it was tested with. patchelf writes where they are into copies."""
+in libs/, whatever the system has: those are the ones it was tested with. patchelf writes where they are into copies.
+
+OpenBLAS is linked anew from its archive (Debian's libopenblas-openmp-dev): the routines that the plugin asks for, and
+no kernels of their own for ALIKE's processors. Without the archive all of it is packed, which is 7 MB more."""
 import base64
 import hashlib
 import os
@@ -33,6 +36,37 @@ def open_blas():
         if line.split()[:1] == ["libopenblas.so.0"]:
             return os.path.realpath(line.split()[-1])
     sys.exit("wheel: OpenBLAS is not installed (libopenblas0-openmp); `make deps` installs it")
+
+
+# Old processors, and the one whose kernels they can run: these have no instruction that the others lack.
+ALIKE = {**{old: "PRESCOTT" for old in ("ATOM", "BARCELONA", "BOBCAT", "CORE2", "DUNNINGTON", "NANO", "OPTERON",
+                                        "OPTERON_SSE3", "PENRYN")},
+         "BULLDOZER": "SANDYBRIDGE", "PILEDRIVER": "SANDYBRIDGE", "STEAMROLLER": "SANDYBRIDGE", "EXCAVATOR": "HASWELL"}
+
+
+def linked_blas(root, whole, out):
+    """An OpenBLAS of the routines whose names stand in the sources that open it; False where its archive is missing."""
+    archive = os.path.join(os.path.dirname(whole), "libopenblas.a")
+    if not os.path.exists(archive):
+        print(f"wheel: {archive} is missing (libopenblas-openmp-dev): all of OpenBLAS is packed", file=sys.stderr)
+        return False
+    table = subprocess.run(["nm", "-g", "--defined-only", archive], capture_output=True, text=True).stdout
+    there = {line.split()[2] for line in table.splitlines() if len(line.split()) == 3}
+    names = set()
+    for source in ("vector/blas.c", "vector/factor.c", "kernel/eig.c"):
+        names.update(re.findall(r'"([a-z0-9_]+)"', open(os.path.join(root, "src/cpu", source)).read()))
+    wanted = sorted(({f"{letter}{n}_" for n in names for letter in "sdcz"} | names) & there)
+    alike = {old: new for old, new in ALIKE.items() if {f"gotoblas_{old}", f"gotoblas_{new}"} <= there}
+    exported = out + ".map"
+    with open(exported, "w") as f:
+        f.write("{ global: " + "; ".join(wanted) + "; local: *; };\n")
+    subprocess.run(["cc", "-shared", "-o", out, f"-Wl,-s,--gc-sections,--version-script={exported}",
+                    "-Wl,-soname,libopenblas.so.0",
+                    *(f"-Wl,-u,{name}" for name in wanted),
+                    *(f"-Wl,--defsym,gotoblas_{old}=gotoblas_{new}" for old, new in alike.items()),
+                    archive, "-lgfortran", "-lgomp", "-lm", "-lpthread"], check=True)
+    os.unlink(exported)
+    return True
 
 
 def with_path(path, where, scratch):
@@ -77,9 +111,13 @@ def main():
     version = re.search(r"version: *'([^']+)'", open(os.path.join(root, "meson.build")).read())[1]
     plugin = os.path.join(build, "pjrt_plugin_xtrain_cpu.so")
     libraries = needed(plugin, {})
-    blas = open_blas()
-    needed(blas, libraries)
-    libraries["libopenblas.so.0"] = blas
+    whole = open_blas()
+    needed(whole, libraries)
+    libraries["libopenblas.so.0"] = whole
+    texts = licences(root, libraries)
+    linked = os.path.join(build, "openblas.for.wheel.so")
+    if linked_blas(root, whole, linked):
+        libraries["libopenblas.so.0"] = linked
     c_library = max(glibc(p) for p in [plugin, *libraries.values()])
     tag = f"py3-none-manylinux_{c_library[0]}_{c_library[1]}_{os.uname().machine}"
     info = f"xtrain_pjrt-{version}.dist-info"
@@ -90,7 +128,6 @@ def main():
     content["xtrain_pjrt/pjrt_plugin_xtrain_cpu.so"] = with_path(plugin, "$ORIGIN/libs", scratch)
     content.update({f"xtrain_pjrt/libs/{name}": with_path(path, "$ORIGIN", scratch)
                     for name, path in libraries.items()})
-    texts = licences(root, libraries)
     content.update({f"{info}/licenses/{name}": text for name, text in texts.items()})
     content[f"{info}/METADATA"] = (
         f"Metadata-Version: 2.4\nName: xtrain-pjrt\nVersion: {version}\nRequires-Python: >=3.10\n"

@@ -8,6 +8,13 @@ command -v patchelf >/dev/null || { echo "patchelf is needed (Debian's package)"
 python3 "$root/tools/wheel.py" "$BUILD" "$tmp/wheel" >"$tmp/out" 2>&1
 check "the wheel is packed" [ $? = 0 ]
 wheel=$(ls "$tmp"/wheel/*.whl)
+check "it is smaller than 20 MB" [ "$(stat -c %s "$wheel")" -lt 20000000 ]
+# What the plugin asks of OpenBLAS is there, for each processor that the library has no kernels of its own for, too.
+unzip -q -j -d "$tmp/blas" "$wheel" 'xtrain_pjrt/libs/*'
+for core in Prescott Nehalem Sandybridge Haswell SkylakeX Barcelona Bulldozer; do
+    check "factorisations and eigenvalues by its OpenBLAS as on $core" env LD_LIBRARY_PATH="$tmp/blas" \
+        OPENBLAS_CORETYPE=$core bash -c '("$BUILD/test_cpu_linalg" && "$BUILD/test_cpu_eig") >/dev/null 2>&1'
+done
 python3 - "$wheel" >"$tmp/listed" <<'P'
 import base64, hashlib, sys, zipfile
 z = zipfile.ZipFile(sys.argv[1])

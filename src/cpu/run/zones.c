@@ -192,7 +192,7 @@ xt_status cpu_zones_after(const cpu_call *c) {
     if (!p->zoned) return NULL;
     for (uint32_t i = 0; i < th->n_out + 1 + th->n_in; i++) { /* places that are neighbours share a zone */
         const cpu_ref scratch = {th->scratch, 0};
-        bool out = i < th->n_out, in = i > th->n_out;
+        bool out = i<th->n_out, in = i> th->n_out;
         uint32_t k = in ? i - th->n_out - 1 : i;
         const cpu_ref *r = in ? &th->in[k] : out ? &th->out[k] : &scratch;
         if (r->slot == CPU_NONE) continue;
