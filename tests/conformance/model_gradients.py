@@ -126,7 +126,7 @@ def video(size):
     from torchvision.models import get_model, list_models, video as vid
 
     def make(name):
-        side, frames = (224, 16) if name.startswith("mvit") else (size, 16 if name == "s3d" else 8)
+        side, frames = (224, 16) if name == "s3d" or name.startswith("mvit") else (size, 8)
         return lambda: Made(get_model(name, weights=None, num_classes=10), [picture(1, 3, frames, side, side)])
     return {n: make(n) for n in list_models(module=vid)}
 
