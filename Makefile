@@ -8,12 +8,13 @@ BENCH ?=
 FIGURES ?= $(BUILD)/bench.json
 PICTURE ?= $(BUILD)/steps.png
 OPTIONS ?=
+KIT ?=
 CROSS ?=
 TESTS ?= unit
 export YES
 
 .DEFAULT_GOAL := all
-.PHONY: wheel all help deps mnist test test-slow test-device bench bench-programs install format form clean
+.PHONY: wheel device-kit all help deps mnist test test-slow test-device bench bench-programs install format form clean
 .PHONY: asan tsan coverage docs
 
 help:
@@ -64,6 +65,12 @@ docs:
 ##                   (TESTS="unit cli": other than the unit tests; LIST=src/coll names files)
 coverage: deps
 	@tools/coverage.sh build-coverage $(TESTS)
+
+## make device-kit   packs what a bare machine with a GPU or TPU needs to run the device suite, fits, benchmarks and
+##                   peers there (doc/gpu.md): BUILD/device-kit.tar.xz (needs Debian's patchelf; KIT=--no-cpu:
+##                   without our CPU compiler)
+device-kit: deps all
+	@python3 tools/device_kit.py $(BUILD) $(KIT)
 
 ## make bench        all benchmarks in one run, figures to build/bench.json (FIGURES=FILE); options: BENCH="--quick ..."
 ##                   PEERS=1 runs PyTorch and JAX beside it (installed into build/peers once; PEERS=DIR: in DIR, by

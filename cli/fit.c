@@ -339,7 +339,8 @@ static int run_stage(fit_stage s, int argc, char **argv) {
     /* The configuration of a run of one's own names its shared object, and the trainer reads the file itself. */
     const char *object = NULL;
     for (int i = 1; i < config.plain.argc && !object; i++)
-        if (cli_is_shared_object(config.plain.argv[i])) object = config.plain.argv[i];
+        if (cli_is_shared_object(config.plain.argv[i]) && strcmp(config.plain.argv[i - 1], "--device") != 0)
+            object = config.plain.argv[i];
     if (object)
         code = fit_shared_object(s, object, argc - 1, argv + 1);
     else

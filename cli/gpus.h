@@ -1,5 +1,5 @@
-/* What NVIDIA's driver says of the machine's GPUs, by its library libnvidia-ml.so.1, which is opened and not linked: use,
- * memory, temperature, power, errors of the memory. For commands that look on; nothing is changed. */
+/* What NVIDIA's driver says of the machine's GPUs, by its library libnvidia-ml.so.1, which is opened and not linked:
+ * use, memory, temperature, power, errors of the memory. For commands that look on; nothing is changed. */
 #ifndef XTRAIN_CLI_GPUS_H
 #define XTRAIN_CLI_GPUS_H
 

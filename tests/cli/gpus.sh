@@ -13,13 +13,15 @@ mkdir -p "$tmp/driver"
 cp "$BUILD/made_up_nvml.so" "$tmp/driver/libnvidia-ml.so.1"
 driver() { LD_LIBRARY_PATH=$tmp/driver NVML_GPUS=$1 "${@:2}" >"$out" 2>&1; }
 driver 2 "$XTRAIN" top --json
-check "top --json: both GPUs" grep -qF \
-    '"gpus": [{"name": "Made-up GPU 0", "busy_percent": 87, "memory_used": 12884901888, "memory_total": 85899345920, "celsius": 61, "watts": 412.3, "ecc_uncorrected": 0, "ecc_corrected": 0, "processes": [{"pid": 4242, "bytes": 11811160064}]}, {' \
-    "$out"
+first='"gpus": [{"name": "Made-up GPU 0", "busy_percent": 87, "memory_used": 12884901888, "memory_total": '
+first+='85899345920, "celsius": 61, "watts": 412.3, "ecc_uncorrected": 0, "ecc_corrected": 0, "processes": [{"pid": '
+first+='4242, "bytes": 11811160064}]}, {'
+check "top --json: both GPUs" grep -qF "$first" "$out"
 check "what is not told is -1" grep -qF '"watts": -1.0, "ecc_uncorrected": 2, "ecc_corrected": 5' "$out"
 check "it is JSON" python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$out"
 driver 2 "$XTRAIN" top --once
-check "top --once" grep -qE '^GPU 0  Made-up GPU 0 +busy +87%  memory 12288 of 81920 MiB  61 C  412 W  ECC errors 0$' "$out"
+check "top --once" \
+    grep -qE '^GPU 0  Made-up GPU 0 +busy +87%  memory 12288 of 81920 MiB  61 C  412 W  ECC errors 0$' "$out"
 check "lost bits are told" grep -q 'its memory lost bits' "$out"
 check "of the second alone" [ "$(grep -c 'lost bits' "$out")" = 1 ]
 driver off "$XTRAIN" top --json
@@ -29,7 +31,7 @@ check "doctor" grep -q '^GPU 0  Made-up GPU 0' "$out"
 
 # --- where plugins and libraries are ---
 site=$tmp/site
-mkdir -p "$site/jax_plugins/xla_cuda13" "$site/nvidia/cu13/lib" "$tmp/other/nvidia/cudnn/lib" "$tmp/other/nvidia/nccl/lib"
+mkdir -p "$site/jax_plugins/xla_cuda13" "$site/nvidia/cu13/lib" "$tmp"/other/nvidia/{cudnn,nccl}/lib
 cp "$BUILD/record_plugin.so" "$site/jax_plugins/xla_cuda13/xla_cuda_plugin.so"
 cp "$BUILD/made_up_nvml.so" "$site/nvidia/cu13/lib/libnvrtc.so.13"
 cp "$BUILD/made_up_nvml.so" "$site/nvidia/cu13/lib/libcublas.so.13"
@@ -67,7 +69,8 @@ check "and what is there is not" [ "$(grep -cE 'not found: .*libcublas.so' "$out
 # --- create options ---
 option() { grep -qxF "option $1" "$tmp/record.0"; }
 check "none unless asked" [ "$(grep -c '^option' "$tmp/record.0")" = 0 ]
-gpu XT_GPU_ALLOCATOR=cuda_async XT_GPU_PREALLOCATE=off XT_GPU_MEMORY_FRACTION=0.25 XT_GPU_COLLECTIVE_MEMORY=2M "${bench[@]}"
+gpu XT_GPU_ALLOCATOR=cuda_async XT_GPU_PREALLOCATE=off XT_GPU_MEMORY_FRACTION=0.25 XT_GPU_COLLECTIVE_MEMORY=2M \
+    "${bench[@]}"
 check "a step with options" grep -qE 'ms' "$out"
 for o in "allocator='cuda_async'" preallocate=false memory_fraction=0.25 collective_memory_size=2097152; do
     check "$o" option "$o"
@@ -77,8 +80,9 @@ gpu XLA_PYTHON_CLIENT_PREALLOCATE=false XLA_PYTHON_CLIENT_MEM_FRACTION=.5 XLA_PY
 check "JAX's variables" option preallocate=false
 check "whose number is in MiB" option collective_memory_size=3145728
 check "ours come first" option memory_fraction=0.75
-for wrong in XT_GPU_MEMORY_FRACTION=1.5 XT_GPU_MEMORY_FRACTION=0 XT_GPU_PREALLOCATE=perhaps XT_GPU_COLLECTIVE_MEMORY=much \
-    XLA_PYTHON_CLIENT_MEM_FRACTION=half XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB=2.5; do
+for wrong in XT_GPU_MEMORY_FRACTION=1.5 XT_GPU_MEMORY_FRACTION=0 XT_GPU_PREALLOCATE=perhaps \
+    XT_GPU_COLLECTIVE_MEMORY=much XLA_PYTHON_CLIENT_MEM_FRACTION=half \
+    XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB=2.5; do
     check "$wrong is refused" [ "$(gpu "$wrong" "${bench[@]}"; echo $?)" = 1 ]
     check "$wrong: by name" grep -qF "${wrong%%=*} is '${wrong#*=}': expected" "$out"
 done
@@ -95,10 +99,11 @@ check "without a cache nothing is kept" [ "$(grep -ac autotune_cache "$tmp/recor
 
 # --- what befalls a GPU ---
 lost() { # lost WORDS: a step meets them
-    FAULT_OF=$BUILD/pjrt_plugin_xtrain_cpu.so FAULT=LoadedExecutable_Execute FAULT_SAYS="$1" XT_DEVICE=$BUILD/fault_plugin.so \
-        "$XTRAIN" bench mnist --batch 4 --steps 1 >"$out" 2>&1
+    FAULT_OF=$BUILD/pjrt_plugin_xtrain_cpu.so FAULT=LoadedExecutable_Execute FAULT_SAYS="$1" \
+        XT_DEVICE=$BUILD/fault_plugin.so "$XTRAIN" bench mnist --batch 4 --steps 1 >"$out" 2>&1
 }
 for row in "INTERNAL: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error encountered|nvidia-smi -q -d ECC" \
+    "No visible GPU devices.|nvidia-smi shows" \
     "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered|XT_DEBUG=bounds" \
     "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device|CUDA_VISIBLE_DEVICES" \
     "CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure|resumes from the last checkpoint" \
@@ -108,6 +113,10 @@ for row in "INTERNAL: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error enco
     check "${words:0:40}: is told" grep -qF "$words" "$out"
     check "${words:0:40}: and what to try" grep -qF -- "$advice" "$out"
 done
+# A plugin's path is no model's.
+XT_RUNS_DIR=$tmp/runs "$XTRAIN" fit mnist --device "$BUILD/pjrt_plugin_xtrain_cpu.so" --steps 1 --limit-val 1 \
+    --no-pictures --json >"$out" 2>&1
+check "fit MODEL --device PLUGIN.so" grep -q '"loss_last": ' "$out"
 lost "something else"
 check "of other errors nothing is guessed" [ "$(grep -c 'nvidia-smi\|checkpoint' "$out")" = 0 ]
 finish
