@@ -865,8 +865,8 @@ typedef struct XT_OPTIONS_ xt_triangular_opts {
 } xt_triangular_opts;
 #define xt_triangular_solve(a, ...) XT_OPT2_(xt_triangular_solve_at, xt_triangular_opts, a, __VA_ARGS__, )
 XT_API xt_tensor xt_triangular_solve_at(const xt_src *src, xt_tensor a, xt_tensor y, xt_triangular_opts o);
-/* Of general matrices with at most 64 rows (elimination is recorded step by step); infinities or NaN where a matrix
- * is singular. */
+/* Of general matrices: with at most 64 rows by an elimination that is recorded step by step, beyond by LU, a custom
+ * call (linalg.h); infinities or NaN where a matrix is singular. */
 #define xt_solve(a, y) xt_solve_at(XT_HERE, a, y) /* y [...,n,k] or [n] */
 #define xt_inverse(a) xt_inverse_at(XT_HERE, a)
 #define xt_det(a) xt_det_at(XT_HERE, a)

@@ -6,6 +6,8 @@
 #include <xtrain/tensor.h>
 #include <xtrain/ops.h>
 #include <xtrain/names.h>
+#include <xtrain/linalg.h>
+#include <xtrain/special.h>
 #include <xtrain/losses.h>
 #include <xtrain/distributions.h>
 #include <xtrain/functional.h>

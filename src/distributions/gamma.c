@@ -12,6 +12,8 @@
  * Both exponents' terms are negative where s is chosen by the sign of x - a, so nothing cancels. (Below FEW the lower
  * one is taken in any case: its exponent is at most x there, and the upper one ends in a cliff.) The integrals are
  * taken by the trapezoidal rule in t, v = S exp(t - e^-t) (Takahasi and Mori 1974), S being the width of e. */
+#include <xtrain/special.h>
+
 #include "distributions/dist.h"
 
 /* --- draws --- */
@@ -152,7 +154,7 @@ ir_value *dist_log_gamma_draw(dist_args *a, ir_value *concentration, bool grad) 
     return dist_with_slopes(a->b, y, 1, &slope, &concentration);
 }
 
-ir_value *dist_igamma(dist_args *a, ir_value *shape, ir_value *x) {
+static ir_value *igamma(dist_args *a, ir_value *shape, ir_value *x, bool upper) {
     ir_builder *b = a->b;
     ir_value *positive = ir_and(b, ex_is(b, x, IR_GT, 0), ir_is_finite(b, x)), *below, *mass, *slope;
     ir_value *s = ex_detach(b, shape), *at = ex_detach(b, ex_keep(b, positive, x, 1));
@@ -163,10 +165,37 @@ ir_value *dist_igamma(dist_args *a, ir_value *shape, ir_value *x) {
         ir_exponential(b, ir_subtract(b, ir_subtract(b, ir_multiply(b, s, log_x), at), ir_chlo_lgamma(b, s)));
     ir_value *part = ir_multiply(b, density, mass);
     part = ir_minimum(b, part, ex_num(b, part, 1)); /* rounding leads above */
+    if (upper) below = ir_not(b, below);
     ir_value *p = ex_pick(b, below, part, ex_plus(b, ir_negate(b, part), 1));
     ir_value *slopes[2] = {ir_negate(b, ir_multiply(b, density, slope)), ir_divide(b, density, at)};
+    for (int i = 0; i < 2 && upper; i++) slopes[i] = ir_negate(b, slopes[i]);
     ir_value *of[2] = {shape, ex_keep(b, positive, x, 1)};
     p = dist_with_slopes(b, p, 2, slopes, of);
-    ir_value *outside = ex_keep(b, ex_is(b, x, IR_GT, 0), ex_num(b, x, 1), 0);
-    return ex_pick(b, positive, p, outside);
+    /* 0 and below, infinity, and what is no number */
+    ir_value *outside = ex_keep(b, ex_is(b, x, IR_GT, 0), ex_num(b, x, upper ? 0 : 1), upper ? 1 : 0);
+    return ex_pick(b, positive, p, ex_keep(b, x ? ir_compare(b, IR_EQ, x, x) : NULL, outside, NAN));
+}
+ir_value *dist_igamma(dist_args *a, ir_value *shape, ir_value *x) {
+    return igamma(a, shape, x, false);
+}
+
+static xt_tensor incomplete(const xt_src *src, const char *what, xt_tensor shape, xt_tensor x, bool upper) {
+    xt_tensor failed;
+    dist_args a = {.src = src, .what = what, .b = lazy_begin(src)};
+    ir_value *s = ops_float(a.b, lazy_value(shape)), *v = ops_float(a.b, lazy_value(x));
+    if (!s || !v) return lazy_wrap(NULL, what);
+    if (!ops_meet(src, what, a.b, XT_DTYPE_NONE, &s, &v, &failed)) return failed;
+    xt_dtype t = s ? s->type->dtype : XT_F32;
+    if (ir_dtype_is_complex(t))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: complex numbers: real ones are needed", what);
+    s = ops_widen(a.b, s), v = ops_widen(a.b, v);
+    a.t = s ? s->type : NULL;
+    ir_value *y = s && v ? igamma(&a, s, v, upper) : NULL;
+    return lazy_wrap(ops_narrow(lazy_begin(src), y, t), what);
+}
+xt_tensor xt_gammainc_at(const xt_src *src, xt_tensor a, xt_tensor x) {
+    return incomplete(src, "xt_gammainc", a, x, false);
+}
+xt_tensor xt_gammaincc_at(const xt_src *src, xt_tensor a, xt_tensor x) {
+    return incomplete(src, "xt_gammaincc", a, x, true);
 }

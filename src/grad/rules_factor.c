@@ -1,7 +1,7 @@
-/* Derivatives of svd, eigh and qr, recorded as custom calls (ops/factor.c); of real matrices. Sources: Giles, "An
- * extended collection of matrix derivative results" (2008); Townsend, "Differentiating the singular value
- * decomposition" (2016); Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2010) for qr;
- * which columns count of full matrices, and what is refused, is PyTorch's choice.
+/* Derivatives of svd, eigh, qr, LU and eig, recorded as custom calls (ops/factor.c, decompose.c); of real matrices.
+ * Sources: Giles, "An extended collection of matrix derivative results" (2008); Townsend, "Differentiating the singular
+ * value decomposition" (2016); Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2010) for
+ * qr; which columns count of full matrices, and what is refused, is PyTorch's choice.
  *
  * Equal singular values or eigenvalues divide by zero where vectors are differentiated, as they must: the vectors are
  * not functions of the matrix there. */
@@ -144,12 +144,102 @@ static xt_status grad_qr(grad_call *c) {
     return NULL;
 }
 
+/* --- LU --- */
+/* P^T a = L U, packed into one matrix with L's ones left out; k the smaller side. With L1 and U1 the leading [k,k]:
+ *     [k,k] of P^T da: L1^-T (tril(L1^T dL1 - dU2 U2^T, -1) + triu(dU1 U1^T - L2^T dL2)) U1^-T
+ *     columns behind (wide): L1^-T dU2; rows below (tall): dL2 U1^-T */
+static xt_status grad_lu(grad_call *c) {
+    ir_builder *b = c->b;
+    ir_value *lu = result_of(c, 0), *rows = result_of(c, 2), *d = c->d_out[0];
+    uint32_t rank = lu->type->rank;
+    int64_t m = lu->type->dims[rank - 2], n = lu->type->dims[rank - 1], k = m < n ? m : n;
+    if (!d) return NULL;
+    ir_value *lead = first(c, first(c, lu, 0, 0, k), 1, 0, k), *d_lead = first(c, first(c, d, 0, 0, k), 1, 0, k);
+    if (!lead || !d_lead) return NULL;
+    ir_value *one = ir_splat(b, lead->type, 1), *zero = grad_zeros(b, lead->type);
+    ir_value *l = ir_add(b, grad_triangle(c, lead, true, 0), ir_select(b, on_diagonal(c, lead->type), one, zero));
+    ir_value *u = grad_triangle(c, lead, false, 1);
+    ir_value *low = grad_matrix_product(c, grad_matrix_turn(c, l), grad_triangle(c, d_lead, true, 0));
+    ir_value *high = grad_matrix_product(c, grad_triangle(c, d_lead, false, 1), grad_matrix_turn(c, u));
+    ir_value *beside = n > k ? first(c, d, 0, k, n) : NULL, *under = m > k ? first(c, d, 1, k, m) : NULL;
+    if (beside) low = ir_subtract(b, low, grad_matrix_product(c, beside, grad_matrix_turn(c, first(c, lu, 0, k, n))));
+    if (under) high = ir_subtract(b, high, grad_matrix_product(c, grad_matrix_turn(c, first(c, lu, 1, k, m)), under));
+    grad_system by_l = {.left = true, .lower = true, .unit = true, .transpose = GRAD_TRANSPOSE};
+    grad_system by_u = {.left = false, .lower = false, .transpose = GRAD_TRANSPOSE};
+    ir_value *x = ir_add(b, grad_triangle(c, low, true, 0), grad_triangle(c, high, false, 1));
+    x = grad_triangular_system(c, u, x, by_u);
+    if (beside && x) x = ir_concatenate(b, 2, (ir_value *[]){x, beside}, rank - 1);
+    x = grad_triangular_system(c, l, x, by_l);
+    ir_value *below = under ? grad_triangular_system(c, u, under, by_u) : NULL;
+    if (under) x = x && below ? ir_concatenate(b, 2, (ir_value *[]){x, below}, rank - 2) : NULL;
+    /* row rows[i] gets row i */
+    int64_t dims[IR_MAX_RANK];
+    memcpy(dims, lu->type->dims, rank * sizeof *dims);
+    dims[rank - 1] = m;
+    const ir_type *square = ir_tensor(XT_I32, rank, dims);
+    ir_value *p = ir_compare(b, IR_EQ, ir_iota(b, square, rank - 2), spread(c, rows, square, true));
+    c->d_in[0] = grad_matrix_product(c, p ? ir_convert(b, p, lu->type->dtype) : NULL, x);
+    return NULL;
+}
+
+/* --- eigenvalues of general matrices --- */
+static ir_value *conjugate(grad_call *c, ir_value *x) {
+    return ir_complex(c->b, ir_real(c->b, x), ir_negate(c->b, ir_imag(c->b, x)));
+}
+static ir_value *adjoint(grad_call *c, ir_value *x) {
+    return conjugate(c, grad_matrix_turn(c, x));
+}
+/* y with a y = x, of complex a, by LU. */
+static ir_value *complex_system(grad_call *c, ir_value *a, ir_value *x) {
+    ir_builder *b = c->b;
+    if (!a || !x) return NULL;
+    const ir_type *t = a->type, *row = ir_tensor(XT_I32, t->rank - 1, t->dims), *types[3] = {t, row, row};
+    ir_attr name = ir_attr_string(b, IR_A_call_target_name, "LuDecomposition");
+    ir_op *op = ir_build(b, OP_custom_call, 1, &a, 1, &name, 0, NULL, 3, types);
+    const ir_type *index = ir_with_dtype(t, XT_I32);
+    ir_value *p =
+        op ? ir_compare(b, IR_EQ, ir_iota(b, index, t->rank - 1), spread(c, &op->out[2], index, false)) : NULL;
+    ir_value *y = grad_matrix_product(c, p ? ir_convert(b, p, t->dtype) : NULL, x);
+    grad_system s = {.left = true, .lower = true, .unit = true, .transpose = GRAD_NO_TRANSPOSE};
+    y = op ? grad_triangular_system(c, &op->out[0], y, s) : NULL;
+    s.lower = s.unit = false;
+    return op ? grad_triangular_system(c, &op->out[0], y, s) : NULL;
+}
+/* A = V diag(w) V^-1 with columns of length 1, G their gradient: V^-H (diag(dw) + (V^H G - V^H V diag(Re(V^H G)_ii)) /
+ * conj(gaps)) V^H (Boeddeker et al. 2017; PyTorch's choice of what the length fixes). What flows back through complex
+ * numbers is, as everywhere here, the conjugate of that gradient. */
+static xt_status grad_eig(grad_call *c) {
+    ir_builder *b = c->b;
+    ir_value *v = result_of(c, 3), *w = ir_complex(b, result_of(c, 0), result_of(c, 1)), *inner = NULL;
+    const ir_type *t = v->type;
+    if (c->d_out[2]) return grad_refuse(c, "left eigenvectors are not differentiated");
+    ir_value *vh = adjoint(c, v);
+    if (c->d_out[3]) {
+        ir_value *g = grad_matrix_product(c, vh, conjugate(c, c->d_out[3]));
+        ir_value *real = ir_select(b, on_diagonal(c, t), ir_complex(b, ir_real(b, g), ir_imag(b, grad_zeros(b, t))),
+                                   grad_zeros(b, t));
+        g = ir_subtract(b, g, grad_matrix_product(c, grad_matrix_product(c, vh, v), real));
+        inner = ir_divide(b, g, conjugate(c, gaps(c, w, t)));
+        inner = ir_select(b, on_diagonal(c, t), grad_zeros(b, t), inner);
+    }
+    if (c->d_out[0] || c->d_out[1]) {
+        ir_value *none = grad_zeros(b, result_of(c, 0)->type);
+        inner = sum(c, inner,
+                    diagonal(c, ir_complex(b, c->d_out[0] ? c->d_out[0] : none, c->d_out[1] ? c->d_out[1] : none), t));
+    }
+    if (inner) c->d_in[0] = ir_real(b, complex_system(c, vh, grad_matrix_product(c, inner, vh)));
+    return NULL;
+}
+
 bool grad_factorisation(grad_call *c, xt_status *out) {
     static const struct {
         const char *target;
         xt_status (*fn)(grad_call *c);
     } rules[] = {{"Eigh", grad_eigh},
                  {"xtrain.qr", grad_qr},
+                 {"LuDecomposition", grad_lu},
+                 {"lapack_sgeev_ffi", grad_eig},
+                 {"lapack_dgeev_ffi", grad_eig},
                  {"lapack_sgesdd_ffi", grad_svd},
                  {"lapack_dgesdd_ffi", grad_svd},
                  {"lapack_cgesdd_ffi", grad_svd},

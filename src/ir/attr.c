@@ -2,6 +2,7 @@
  *
  * An attribute's payload (integer lists, text, literals) lives in the module's arena or is static; attributes
  * themselves are copied by value. */
+#include "ir/config.h"
 #include "ir/ir.h"
 
 static const struct key_info {
@@ -116,6 +117,18 @@ ir_attr ir_attr_string(ir_builder *b, ir_attr_key k, const char *s) {
                      .name = ir_attr_key_name(k),
                      .n = n,
                      .v.s = attr_memory(b, s, n + 1, 1)};
+}
+
+ir_attr ir_attr_numbers(ir_builder *b, ir_attr_key k, size_t n, const char *const *names, const int64_t *values) {
+    enum { MOST = 8 };
+    ir_attr list[MOST];
+    for (size_t i = 0; i < n && i < MOST; i++)
+        list[i] = (ir_attr){.kind = IR_AK_INT, .name = names[i], .dtype = XT_U8, .v.i = values[i]};
+    return (ir_attr){.key = k,
+                     .kind = IR_AK_DICT,
+                     .name = ir_attr_key_name(k),
+                     .n = n < MOST ? n : MOST,
+                     .v.list = attr_memory(b, list, n < MOST ? n : MOST, sizeof *list)};
 }
 
 ir_attr ir_attr_dense(ir_builder *b, ir_attr_key k, const ir_type *t, const void *data, bool splat) {

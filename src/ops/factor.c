@@ -2,7 +2,7 @@
  * that JAX's programs use for them, which xtrain's CPU compiler and interpreter know (LAPACK; a TPU knows Eigh and Qr
  * too); what a device lacks is told with the line before it compiles (cache.c). Derivatives: grad/rules_factor.c. Batch
  * dims come first. Floats of 16 bits are factored in f32. */
-#include "ops/ops.h"
+#include "ops/factor.h"
 
 /* The operand as the call takes it; NULL after an error: *out. */
 static ir_value *matrix_of(const xt_src *src, const char *what, ir_builder *b, xt_tensor x, bool square,
@@ -130,4 +130,27 @@ void xt_linalg_qr_at(const xt_src *src, xt_tensor x, xt_qr_opts o, xt_tensor *ou
     ir_op *op = call(b, "xtrain.qr", NULL, v, BASE_COUNT(types), types);
     *out_q = result(b, op, 0, x, what);
     *out_r = result(b, op, 1, x, what);
+}
+
+/* --- LU --- */
+ops_lu ops_lu_of(ir_builder *b, ir_value *a) {
+    if (!a) return (ops_lu){NULL, NULL, NULL};
+    const ir_type *t = a->type;
+    const ir_type *types[] = {t, shaped(t, XT_I32, 0, least_side(t)), shaped(t, XT_I32, 0, t->dims[t->rank - 2])};
+    ir_op *op = call(b, "LuDecomposition", NULL, a, BASE_COUNT(types), types);
+    return op ? (ops_lu){&op->out[0], &op->out[1], &op->out[2]} : (ops_lu){NULL, NULL, NULL};
+}
+static ir_value *triangular(ir_builder *b, ir_value *a, ir_value *y, bool lower) {
+    if (!a || !y) return NULL;
+    ir_attr attrs[] = {ir_attr_bool(IR_A_left_side, true), ir_attr_bool(IR_A_lower, lower),
+                       ir_attr_bool(IR_A_unit_diagonal, lower), ir_attr_enum(IR_A_transpose_a, IR_NO_TRANSPOSE)};
+    ir_op *op = ir_build(b, OP_triangular_solve, 2, (ir_value *[]){a, y}, BASE_COUNT(attrs), attrs, 0, NULL, 0, NULL);
+    return op ? &op->out[0] : NULL;
+}
+ir_value *ops_lu_solve(ir_builder *b, const ops_lu *lu, ir_value *y) {
+    if (!lu->packed || !lu->rows || !y) return NULL;
+    int64_t row = (int64_t)y->type->rank - 2;
+    ir_value *at = ops_spread(b, lu->rows, ir_with_dtype(y->type, XT_I32), row + 1);
+    ir_value *exchanged = at ? ops_gather_axis(b, y, row, at) : NULL;
+    return triangular(b, lu->packed, triangular(b, lu->packed, exchanged, true), false);
 }

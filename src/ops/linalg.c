@@ -1,12 +1,13 @@
 /* Products of matrices under their PyTorch names, factorisations and what is solved with them. Batch dims come first,
  * matrices are the last two.
  *
- * General systems are solved by Gauss-Jordan elimination with partial pivoting (Golub and Van Loan, Matrix
- * Computations, 3.4), recorded step by step: every derivative is that of the steps, and a program grows with the
- * matrix, which is why SOLVE_LIMIT exists. */
+ * General systems of at most SOLVE_LIMIT rows are solved by Gauss-Jordan elimination with partial pivoting (Golub and
+ * Van Loan, Matrix Computations, 3.4), recorded step by step: every device can run that, every derivative is that of
+ * the steps, and a program grows with the matrix. Larger ones go through LU, a custom call (factor.c). */
 #include <math.h>
 
 #include "ops/expr.h"
+#include "ops/factor.h"
 
 enum { SOLVE_LIMIT = 64 };
 
@@ -271,15 +272,15 @@ static ir_value *eliminate(ir_builder *b, ir_value *m, int64_t k, bool jordan, i
     return ex_pick(b, ex_is(b, row, IR_GT, (double)k), cleared, swapped);
 }
 
-static bool small_enough(const xt_src *src, const char *what, const ir_type *t, xt_tensor *out) {
+static bool is_real(const xt_src *src, const char *what, const ir_type *t, xt_tensor *out) {
     ops_text shape;
-    if (t->dims[t->rank - 1] <= SOLVE_LIMIT && t->dims[t->rank - 1] > 0 && ir_dtype_is_float(t->dtype)) return true;
-    *out = lazy_error(src, XT_UNIMPLEMENTED,
-                      "%s: %s %s: real matrices of 1 to %d rows are eliminated; larger positive definite ones go "
-                      "through xt_cholesky and "
-                      "xt_cholesky_solve",
-                      what, xt_dtype_name(t->dtype), ops_shape(t, &shape), SOLVE_LIMIT);
+    if (t->dims[t->rank - 1] > 0 && ir_dtype_is_float(t->dtype)) return true;
+    *out = lazy_error(src, XT_UNIMPLEMENTED, "%s: %s %s: real matrices of at least one row are needed", what,
+                      xt_dtype_name(t->dtype), ops_shape(t, &shape));
     return false;
+}
+static bool is_large(const ir_value *a) {
+    return a->type->dims[a->type->rank - 1] > SOLVE_LIMIT;
 }
 
 static ir_value *in_f32(ir_builder *b, ir_value *x) {
@@ -290,6 +291,11 @@ static ir_value *solve(ir_builder *b, ir_value *a, ir_value *y) {
     xt_dtype t = a->type->dtype;
     int64_t n = a->type->dims[a->type->rank - 1], last = (int64_t)a->type->rank - 1, k = y->type->dims[last];
     ir_value *pair[2] = {in_f32(b, a), in_f32(b, y)};
+    if (is_large(a)) {
+        ops_lu f = ops_lu_of(b, pair[0]);
+        ir_value *x = ops_lu_solve(b, &f, pair[1]);
+        return x ? ir_convert(b, x, t) : NULL;
+    }
     ir_value *m = pair[0] && pair[1] ? ir_concatenate(b, 2, pair, last) : NULL, *pivot, *exchanged;
     for (int64_t i = 0; i < n && m; i++) m = eliminate(b, m, i, true, &pivot, &exchanged);
     m = m ? ops_part(b, m, last, n, n + k) : NULL;
@@ -304,7 +310,7 @@ xt_tensor xt_solve_at(const xt_src *src, xt_tensor a, xt_tensor y) {
     ir_value *va = lazy_value(a), *vy = lazy_value(y);
     xt_tensor failed;
     if (!va || !vy) return lazy_wrap(NULL, "xt_solve");
-    if (!is_square(src, "xt_solve", va->type, &failed) || !small_enough(src, "xt_solve", va->type, &failed) ||
+    if (!is_square(src, "xt_solve", va->type, &failed) || !is_real(src, "xt_solve", va->type, &failed) ||
         !meet_systems(src, "xt_solve", b, &va, &vy, true, &failed))
         return failed;
     return lazy_wrap(solve(b, va, vy), "xt_solve");
@@ -322,19 +328,35 @@ xt_tensor xt_inverse_at(const xt_src *src, xt_tensor a) {
     ir_value *v = lazy_value(a);
     xt_tensor failed;
     if (!v) return lazy_wrap(NULL, "xt_inverse");
-    if (!is_square(src, "xt_inverse", v->type, &failed) || !small_enough(src, "xt_inverse", v->type, &failed))
-        return failed;
+    if (!is_square(src, "xt_inverse", v->type, &failed) || !is_real(src, "xt_inverse", v->type, &failed)) return failed;
     ir_value *one = identity(b, v->type);
     return lazy_wrap(one ? solve(b, v, one) : NULL, "xt_inverse");
 }
 
+/* By LU: pivots [...,1,n], and the sign of the exchanges [...,1,1]. */
+static bool large_pivots(ir_builder *b, ir_value *m, ir_value **sign, ir_value **pivots) {
+    ops_lu f = ops_lu_of(b, m);
+    if (!f.packed) return false;
+    int64_t rank = m->type->rank, last = rank - 2;
+    *pivots = ops_diagonal(b, f.packed, rank - 2, rank - 1, 0);
+    ir_value *same = *pivots ? ir_compare(b, IR_EQ, f.pivots, ir_iota(b, f.pivots->type, last)) : NULL;
+    ir_value *each = same ? ex_pick(b, same, ex_num(b, *pivots, 1), ex_num(b, *pivots, -1)) : NULL;
+    ir_value *s = each ? ir_reduce(b, OP_multiply, each, 1, &last) : NULL;
+    *sign = s ? ops_unsqueeze(b, ops_unsqueeze(b, s, last), last) : NULL;
+    *pivots = *pivots ? ops_unsqueeze(b, *pivots, last) : NULL;
+    return *sign && *pivots;
+}
 /* The product of the pivots; its sign and the logarithm of its size apart, or both together. */
 static bool determinant(const xt_src *src, const char *what, ir_builder *b, ir_value *a, ir_value **sign,
                         ir_value **pivots, xt_tensor *out) {
-    if (!is_square(src, what, a->type, out) || !small_enough(src, what, a->type, out)) return false;
+    if (!is_square(src, what, a->type, out) || !is_real(src, what, a->type, out)) return false;
     int64_t rank = a->type->rank, n = a->type->dims[rank - 1];
     ir_value *m = in_f32(b, a), *pivot, *exchanged, *p[SOLVE_LIMIT];
     *sign = NULL;
+    if (is_large(a)) {
+        if (!large_pivots(b, m, sign, pivots)) *out = lazy_wrap(NULL, what);
+        return *sign && *pivots;
+    }
     for (int64_t i = 0; i < n && m; i++) {
         m = eliminate(b, m, i, false, &p[i], &exchanged);
         pivot = p[i];
