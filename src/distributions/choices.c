@@ -86,3 +86,23 @@ const dist_kind dist_one_hot_categorical = {.name = "OneHotCategorical",
                                             .variance = one_hot_variance,
                                             .entropy = choice_entropy,
                                             .kl = choice_kl};
+
+/* The draw itself, with the gradient of the probabilities. */
+static ir_value *straight_draw(dist_args *a, bool grad) {
+    ir_value *x = one_hot_draw(a, grad);
+    if (!x || !grad) return x;
+    ir_value *one = ex_num(a->b, PROBS, 1);
+    return dist_with_slopes(a->b, x, 1, &one, &PROBS);
+}
+const dist_kind dist_one_hot_straight_through = {.name = "OneHotCategoricalStraightThrough",
+                                                 .n_params = 2,
+                                                 .dims = {1, 1},
+                                                 .event = 1,
+                                                 .support = DIST_OWN,
+                                                 .reparameterized = true,
+                                                 .draw = straight_draw,
+                                                 .log_prob = one_hot_log_prob,
+                                                 .mean = one_hot_mean,
+                                                 .variance = one_hot_variance,
+                                                 .entropy = choice_entropy,
+                                                 .kl = choice_kl};

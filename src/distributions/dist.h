@@ -57,6 +57,11 @@ typedef struct dist_kind {
     dist_kl_fn kl;
 } dist_kind;
 
+/* --- make.c --- */
+/* A distribution of a kind, of parameters that are checked by bringing them together once; after an error, which is its
+ * first parameter, whatever is asked of it hands that on. */
+xt_dist dist_make(const xt_src *src, const char *what, dist_kind_id kind, int n, const xt_tensor *tensors);
+
 /* --- load.c --- */
 /* The parameters of d's kind (and *x, a value, where x is not NULL) at their common batch shape, in one of f32 and f64;
  * `prefix` dims stand before the batch where n_prefix is above 0. *out_dtype: what the result is rounded to. False
@@ -72,7 +77,7 @@ bool dist_load_kind(dist_load *l, const xt_dist *d, ir_value **x, int n_prefix, 
 bool dist_load_pair(dist_load *l, const dist_kind *k, dist_args *p, dist_args *q);
 ir_value *dist_value(dist_load *l, xt_tensor t); /* a float of l->dtype; NULL, noted, when t is an error */
 
-/* --- Formulas' parts --- */
+/* --- Formulas' parts (parts.c) --- */
 /* A sum over the last n dims. */
 ir_value *dist_sum_last(ir_builder *b, ir_value *x, int n);
 /* log(1 + e^x), for any x; both choices by one comparison, so that the derivative at 0 is a half. */

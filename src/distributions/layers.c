@@ -2,8 +2,8 @@
 #include "distributions/layers.h"
 
 const char *layer_name(int kind) {
-    static const char *const names[] = {"Independent",  "MixtureSameFamily", "AffineTransform",
-                                        "ExpTransform", "SigmoidTransform",  "TanhTransform"};
+    static const char *const names[] = {"Independent",      "MixtureSameFamily", "AffineTransform",   "ExpTransform",
+                                        "SigmoidTransform", "TanhTransform",     "SoftplusTransform", "PowerTransform"};
     return kind >= 0 && kind < (int)BASE_COUNT(names) ? names[kind] : "a layer";
 }
 int dist_event_of(const xt_dist *d, int n) {
@@ -68,6 +68,13 @@ xt_dist xt_tanh_dist_at(const xt_src *src, xt_dist d) {
     return add_layer(src, "xt_tanh_dist", d, (xt_dist_layer){.kind = LAYER_TANH});
 }
 
+xt_dist xt_softplus_dist_at(const xt_src *src, xt_dist d) {
+    return add_layer(src, "xt_softplus_dist", d, (xt_dist_layer){.kind = LAYER_SOFTPLUS});
+}
+xt_dist xt_power_dist_at(const xt_src *src, xt_dist d, xt_tensor exponent) {
+    return add_layer(src, "xt_power_dist", d, (xt_dist_layer){.kind = LAYER_POWER, .a = exponent});
+}
+
 /* --- changes of variables --- */
 typedef ir_value *(*pair_fn)(ir_builder *b, ir_value *x, ir_value *y);
 /* fn of both at their common shape; NULL, with an error, when there is none. */
@@ -90,8 +97,9 @@ static ir_value *between_ends(ir_builder *b, ir_value *y) {
  * NaN, which stays. NULL: all are. */
 static ir_value *reached(ir_builder *b, const xt_dist_layer *f, ir_value *y) {
     if (f->kind == LAYER_AFFINE || !y) return NULL;
-    ir_value *in = f->kind == LAYER_EXP ? ex_is(b, y, IR_GT, 0) : ex_is(b, y, IR_LE, 1);
-    if (f->kind != LAYER_EXP) in = ir_and(b, in, ex_is(b, y, IR_GE, f->kind == LAYER_SIGMOID ? 0 : -1));
+    bool positive = f->kind == LAYER_EXP || f->kind == LAYER_SOFTPLUS || f->kind == LAYER_POWER;
+    ir_value *in = positive ? ex_is(b, y, IR_GT, 0) : ex_is(b, y, IR_LE, 1);
+    if (!positive) in = ir_and(b, in, ex_is(b, y, IR_GE, f->kind == LAYER_SIGMOID ? 0 : -1));
     return ir_or(b, in, ir_compare(b, IR_NE, y, y));
 }
 
@@ -104,10 +112,20 @@ ir_value *layer_beyond(ir_builder *b, const xt_dist_layer *f, ir_value *y, ir_va
 }
 
 static ir_value *inverse(dist_load *l, const xt_dist_layer *f, ir_value *y, ir_value **out_log_slope) {
-    ir_value *loc = f->kind == LAYER_AFFINE ? dist_value(l, f->a) : NULL;
+    ir_value *loc = f->kind == LAYER_AFFINE || f->kind == LAYER_POWER ? dist_value(l, f->a) : NULL;
     ir_value *scale = f->kind == LAYER_AFFINE ? dist_value(l, f->b) : NULL, *x, *e;
     ir_builder *b = lazy_begin(l->src);
     switch (f->kind) {
+    case LAYER_SOFTPLUS: /* log(e^y - 1); its slope is 1 - e^-y */
+        e = ir_negate(b, ir_exponential_minus_one(b, ir_negate(b, y)));
+        *out_log_slope = ir_log(b, e);
+        return ir_add(b, y, *out_log_slope);
+    case LAYER_POWER: /* y^(1/a); log |a y / x| */
+        x = meet(l->src, l->what, b, ir_divide, ir_log(b, y), loc);
+        e = x ? ir_log(b, ir_abs(b, ops_broadcast(b, loc, x->type->rank, x->type->dims))) : NULL;
+        y = x ? ops_broadcast(b, y, x->type->rank, x->type->dims) : NULL;
+        *out_log_slope = ir_subtract(b, ir_add(b, e, ir_log(b, y)), x);
+        return ir_exponential(b, x);
     case LAYER_AFFINE:
         x = meet(l->src, l->what, b, ir_divide, meet(l->src, l->what, b, ir_subtract, y, loc), scale);
         *out_log_slope =
@@ -136,10 +154,12 @@ ir_value *layer_inverse(dist_load *l, const xt_dist_layer *f, ir_value *y, ir_va
 }
 
 ir_value *layer_forward(dist_load *l, const xt_dist_layer *f, ir_value *x) {
-    ir_value *loc = f->kind == LAYER_AFFINE ? dist_value(l, f->a) : NULL;
+    ir_value *loc = f->kind == LAYER_AFFINE || f->kind == LAYER_POWER ? dist_value(l, f->a) : NULL;
     ir_value *scale = f->kind == LAYER_AFFINE ? dist_value(l, f->b) : NULL;
     ir_builder *b = lazy_begin(l->src);
     switch (f->kind) {
+    case LAYER_SOFTPLUS: return dist_softplus(b, x);
+    case LAYER_POWER: return meet(l->src, l->what, b, ir_power, x, loc);
     case LAYER_AFFINE: return meet(l->src, l->what, b, ir_add, meet(l->src, l->what, b, ir_multiply, x, scale), loc);
     case LAYER_EXP: return ir_exponential(b, x);
     case LAYER_SIGMOID: return between_ends(b, ir_logistic(b, x));
@@ -151,8 +171,8 @@ static ir_value *turn(ir_builder *b, ir_value *p, ir_value *scale) {
     return ex_pick(b, ex_is(b, scale, IR_LT, 0), ir_subtract(b, ex_num(b, p, 1), p), p);
 }
 ir_value *layer_turned(dist_load *l, const xt_dist_layer *f, ir_value *p) {
-    if (f->kind != LAYER_AFFINE) return p;
-    ir_value *scale = dist_value(l, f->b);
+    if (f->kind != LAYER_AFFINE && f->kind != LAYER_POWER) return p;
+    ir_value *scale = dist_value(l, f->kind == LAYER_POWER ? f->a : f->b);
     return meet(l->src, l->what, lazy_begin(l->src), turn, p, scale);
 }
 

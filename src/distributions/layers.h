@@ -10,7 +10,9 @@ typedef enum layer_kind {
     LAYER_AFFINE, /* a + b x */
     LAYER_EXP,
     LAYER_SIGMOID,
-    LAYER_TANH
+    LAYER_TANH,
+    LAYER_SOFTPLUS,
+    LAYER_POWER /* x^a, x above 0 */
 } layer_kind;
 const char *layer_name(int kind);
 int dist_event_of(const xt_dist *d, int n); /* event dims under the first n layers */

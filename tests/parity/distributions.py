@@ -1,4 +1,6 @@
 """torch.distributions: log_prob, entropy, cdf, icdf, mean, variance and kl, with their gradients."""
+import math
+
 import torch
 import torch.distributions as D
 from torch.distributions import transforms as T
@@ -21,7 +23,9 @@ class Rounded:
         if any(x.dtype == torch.float64 for x in inputs):
             return f.run(case, fn, *inputs, grads=grads)
         g = File("unused")
+        torch.set_default_dtype(torch.float64)  # some distributions make tensors of their own
         g.run(case, fn, *[x.double() if x.is_floating_point() else x for x in inputs], grads=grads)
+        torch.set_default_dtype(torch.float32)
         for name, t in g.tensors.items():
             f.put(name, t.float() if t.is_floating_point() else t)
 
@@ -46,7 +50,7 @@ def kind(name, make, params, value, kl=True, q=unit):
         rounded.run(f"{name}_entropy", lambda *a: make(*a).entropy(), *params)
     if defined(lambda: d.mean) and defined(lambda: d.variance):
         rounded.run(f"{name}_moments", lambda *a: (make(*a).mean, make(*a).variance), *params)
-    gamma = isinstance(d, D.Gamma)  # PyTorch has no derivative of its distribution function
+    gamma = isinstance(d, (D.Gamma, D.InverseGamma))  # PyTorch has no derivative of its distribution function
     if not gamma and defined(lambda: d.cdf(value)):
         rounded.run(f"{name}_cdf", lambda *a: make(*a[:n]).cdf(a[n]), *params, value)
     if defined(lambda: d.icdf(q)):
@@ -130,4 +134,89 @@ h = c * 1e-5
 f.put("implicit/x0", c)
 f.put("implicit/x1", v)
 f.put("implicit/dx0", (torch.special.gammainc(c + h, v) - torch.special.gammainc(c - h, v)) / (2 * h))
+f.save()
+
+# Counts, powers, relaxations, angles and matrices: a file of their own, distributions_more.
+f = File("distributions_more")
+power = torch.rand(3, 4) * 2 + 0.6
+kind("pareto", D.Pareto, [scale, other], positive + 2.3, kl=False)
+rounded.run("pareto_kl", lambda a, b, c, d: D.kl_divergence(D.Pareto(a, b), D.Pareto(c, d)), scale + 1, other, scale,
+            other * 0.7 + 0.1)
+kind("generalized_pareto", D.GeneralizedPareto, [-other, scale, torch.tensor([-0.2, 0.0, 0.3, 0.45])], positive * 0.3,
+     kl=False)
+kind("weibull", D.Weibull, [scale, power], positive, kl=False)
+kind("kumaraswamy", D.Kumaraswamy, [power, scale + 0.3], unit, kl=False)
+kind("inverse_gamma", D.InverseGamma, [other + 2.2, scale], positive)
+kind("fisher_snedecor", D.FisherSnedecor, [other, scale + 4.2], positive, kl=False)
+cut = torch.tensor([[0.1, 0.4995, 0.503, 0.9], [0.3, 0.5, 0.7, 0.48], [0.02, 0.6, 0.52, 0.98]])
+kind("continuous_bernoulli", D.ContinuousBernoulli, [cut], unit)
+kind("continuous_bernoulli_logits", lambda x: D.ContinuousBernoulli(logits=x), [real * 0.7], unit)
+kind("relaxed_bernoulli", lambda t, p: D.RelaxedBernoulli(t, p), [scale, unit], unit.flip(0), kl=False)
+kind("relaxed_bernoulli_logits", lambda t, x: D.RelaxedBernoulli(t, logits=x), [scale, real * 0.7], unit, kl=False)
+kind("negative_binomial", lambda n, p: D.NegativeBinomial(n, p), [other * 4, unit], counts, kl=False)
+kind("negative_binomial_logits", lambda n, x: D.NegativeBinomial(n, logits=x), [other * 4, real * 0.7], counts,
+     kl=False)
+tries = torch.tensor([[0.0, 3, 1, 2, 1], [7, 0, 0, 0, 0], [1, 1, 2, 2, 1]])
+kind("multinomial", lambda p: D.Multinomial(7, p), [torch.rand(3, 5) + 0.1], tries, kl=False)
+kind("multinomial_logits", lambda x: D.Multinomial(7, logits=x), [logits], tries, kl=False)
+kind("straight_through", D.OneHotCategoricalStraightThrough, [torch.rand(3, 5) + 0.1], torch.eye(5)[choice])
+kind("relaxed_one_hot", lambda t, p: D.RelaxedOneHotCategorical(t, p), [torch.tensor([0.7]), torch.rand(3, 5) + 0.1],
+     simplex, kl=False)
+kind("relaxed_one_hot_logits", lambda t, x: D.RelaxedOneHotCategorical(t, logits=x), [torch.tensor([1.3]), logits],
+     simplex, kl=False)
+kind("logistic_normal", D.LogisticNormal, [torch.randn(3, 4), scale], simplex)
+kind("low_rank", D.LowRankMultivariateNormal, [torch.randn(3, 1, 4), torch.randn(2, 4, 2), other[0]], vectors)
+kind("wishart", lambda n, a: D.Wishart(n, scale_tril=a.tril()), [torch.tensor([4.5, 7.0]), tril],
+     covariance.flip(0) * 3, kl=False)
+# of one: over a batch PyTorch 2.9 adds up what belongs to each
+rounded.run("wishart_kl", lambda n, a, k, b: D.kl_divergence(D.Wishart(n, scale_tril=a.tril()), D.Wishart(
+    k, scale_tril=b.tril())), torch.tensor(4.5), tril[0], torch.tensor(6.0), tril[1])
+corr = torch.linalg.cholesky(covariance / (covariance.diagonal(dim1=-2, dim2=-1)[..., None] ** 0.5) / (
+    covariance.diagonal(dim1=-2, dim2=-1)[..., None, :] ** 0.5))
+kind("lkj_cholesky", lambda c: D.LKJCholesky(4, c), [torch.tensor([0.7, 2.5])], corr, kl=False)
+
+
+class Angles(D.VonMises):
+    """With Bessel functions of all digits: PyTorch's own here have seven."""
+
+    def log_prob(self, x):
+        k = self.concentration
+        return k * torch.cos(x - self.loc) - math.log(2 * math.pi) - k - torch.special.i0e(k).log()
+
+    @property
+    def variance(self):
+        return 1 - torch.special.i1e(self.concentration) / torch.special.i0e(self.concentration)
+
+
+kind("von_mises", Angles, [loc, torch.tensor([0.01, 0.8, 5, 90])], real, kl=False)
+
+kind("weibull64", D.Weibull, [scale.double(), power.double()], positive.double(), kl=False, q=unit.double())
+degrees = torch.tensor([4.5, 7.0]).double()
+rounded.run("wishart64_log_prob", lambda n, c, x: D.Wishart(n, c).log_prob(x), degrees, covariance.double(),
+            covariance.flip(0).double() * 3)
+rounded.run("wishart64_entropy", lambda n, c: D.Wishart(n, c).entropy(), degrees, covariance.double())
+
+# Transforms of values: forward, back, and the slope.
+matrix = torch.randn(2, 4, 4) * 0.4
+for name, t, x in [("exp", T.ExpTransform(), real), ("sigmoid", T.SigmoidTransform(), real),
+                   ("tanh", T.TanhTransform(), real), ("softplus", T.SoftplusTransform(), real),
+                   ("abs", T.AbsTransform(), real), ("softmax", T.SoftmaxTransform(), logits),
+                   ("stick_breaking", T.StickBreakingTransform(), logits),
+                   ("lower_cholesky", T.LowerCholeskyTransform(), matrix),
+                   ("positive_definite", T.PositiveDefiniteTransform(), matrix),
+                   ("corr_cholesky", T.CorrCholeskyTransform(), torch.randn(2, 6) * 0.4)]:
+    rounded.run(f"transform_{name}", t, x)
+    y = t(x.double())
+    rounded.run(f"transform_{name}_inverse", lambda y, t=t: t.inv(y), y.float())
+    if name in ("abs", "softmax", "lower_cholesky", "positive_definite"):
+        continue
+    rounded.run(f"transform_{name}_slope", lambda x, t=t: t.log_abs_det_jacobian(x, t(x)), x)
+for name, t, value in [("softplus", T.SoftplusTransform(), positive), ("power", T.PowerTransform(torch.tensor(-1.5)),
+                                                                       positive)]:
+    base = D.Normal if name == "softplus" else lambda m, s: D.Gamma(s, s + 0 * m)
+    d = lambda m, s, t=t, base=base: D.TransformedDistribution(base(m, s), [t])
+    rounded.run(f"to_{name}", lambda m, s, x, d=d: d(m, s).log_prob(x), loc, scale, value)
+rounded.run("to_power_icdf", lambda r, q: D.TransformedDistribution(D.Exponential(r), [
+    T.PowerTransform(torch.tensor(-1.5, dtype=r.dtype))]).icdf(q), other, unit)
+
 f.save()

@@ -73,6 +73,18 @@ static void numbers(void **state) {
     CONTINUOUS(xt_mixture_dist(xt_from_array((float[]){0, 1, -1}, XT_F32, 1, 3),
                                xt_normal_dist(xt_from_array((float[]){-2, 0, 3}, XT_F32, 1, 3), num(0.5))),
                true);
+    CONTINUOUS(xt_pareto_dist(num(1), num(9)), true);
+    CONTINUOUS(xt_generalized_pareto_dist(num(0.5), num(2), num(0.1)), true);
+    CONTINUOUS(xt_generalized_pareto_dist(num(0), num(2), num(-0.3)), true);
+    CONTINUOUS(xt_generalized_pareto_dist(num(0), num(2), num(0)), true);
+    CONTINUOUS(xt_weibull_dist(num(2), num(1.5)), true);
+    CONTINUOUS(xt_kumaraswamy_dist(num(0.7), num(2)), true);
+    CONTINUOUS(xt_inverse_gamma_dist(num(9), num(3)), true);
+    CONTINUOUS(xt_continuous_bernoulli_dist(num(0.2)), true);
+    CONTINUOUS(xt_continuous_bernoulli_dist(num(0.5)), true);
+    CONTINUOUS(xt_softplus_dist(xt_normal_dist(num(0.5), num(1))), false);
+    CONTINUOUS(xt_power_dist(xt_exponential_dist(num(2)), num(-0.5)), false);
+    check_draws("fisher_snedecor", xt_fisher_snedecor_dist(num(5), num(20)), true);
     check_draws("beta", xt_beta_dist(num(0.5), num(2)), true);
     check_draws("beta of small concentrations", xt_beta_dist(num(0.01), num(0.02)), true);
     check_draws("student_t", xt_student_t_dist(num(9), num(1), num(2)), true);
@@ -82,6 +94,8 @@ static void counts(void **state) {
     xt_seed(11);
     check_draws("bernoulli", xt_bernoulli_dist(num(0.3)), true);
     check_draws("geometric", xt_geometric_dist(num(0.2)), true);
+    check_draws("negative_binomial", xt_negative_binomial_dist(num(3.5), num(0.4)), true);
+    check_draws("negative_binomial of few", xt_negative_binomial_dist(num(0.2), num(0.9)), true);
     const double rates[] = {0.05, 1.5, 9.9, 10.5, 60, 5000};
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         check_draws("poisson", xt_poisson_dist(num(rates[i])), true);
@@ -154,6 +168,82 @@ static void vectors(void **state) {
     xt_tensor vector = xt_dist_sample(xt_one_hot_categorical_dist(xt_from_array(p, XT_F32, 4)), 10);
     assert_int_equal(xt_rank_of(vector), 2);
     assert_true(xt_item(xt_sum(vector)) == 10);
+}
+
+/* The mean over draws of f, a number for each, within 5 standard errors of what it should be. */
+static void check_mean(const char *what, xt_tensor f, double want) {
+    xt_tensor flat = xt_cast(xt_flatten(f, 0), XT_F32);
+    double n = (double)xt_numel(flat), mean = xt_item(xt_mean(flat)), error;
+    error = 5 * sqrt(xt_item(xt_mean(xt_square(xt_add_scalar(flat, -mean)))) / n) + 1e-6;
+    if (!(fabs(mean - want) <= error)) fail_msg("%s: %g on average, expected %g +- %g", what, mean, want, error);
+}
+static xt_tensor element(xt_tensor x, int i, int j) { /* of matrices */
+    return xt_slice(xt_slice(x, -1, j, j + 1), -2, i, i + 1);
+}
+static void angles_and_shares(void **state) {
+    (void)state;
+    const double kappas[] = {1e-7, 0.01, 0.8, 5, 90};
+    xt_seed(17);
+    for (size_t i = 0; i < 5; i++) {
+        xt_dist d = xt_von_mises_dist(num(3), num(kappas[i]));
+        double length = 1 - xt_item(xt_dist_variance(d));
+        xt_tensor x = xt_add_scalar(xt_dist_sample(d, N), -3);
+        check_mean("cosines of von Mises", xt_cos(x), length);
+        check_mean("sines of von Mises", xt_sin(x), 0);
+        assert_true(xt_item(xt_max(xt_abs(xt_add_scalar(x, 3)))) <= M_PI + 1e-6);
+    }
+    xt_tensor x = xt_dist_sample(xt_relaxed_bernoulli_dist(num(0.6), num(0.3)), N);
+    check_mean("relaxed Bernoulli", xt_gt(x, xt_full_like(x, 0.5)), 0.3);
+    const float p[] = {0.1f, 0.6f, 0, 0.3f};
+    xt_tensor probs = xt_from_array(p, XT_F32, 4);
+    x = xt_dist_sample(xt_relaxed_one_hot_dist(num(0.5), probs), N);
+    check_mean("shares of a relaxed choice", xt_sum_axis(x, -1), 1);
+    for (int i = 0; i < 4; i += 1 + (i == 1))
+        check_mean("relaxed choices", xt_eq(xt_argmax(x, -1), xt_full(i, XT_I64, 1)), p[i]);
+    x = xt_dist_sample(xt_multinomial_dist(7, probs), N);
+    check_mean("trials", xt_sum_axis(x, -1), 7);
+    for (int i = 0; i < 4; i++) {
+        xt_tensor one = xt_slice(x, -1, i, i + 1);
+        check_mean("counts", one, 7 * p[i]);
+        check_mean("squares of counts", xt_square(one), 7 * p[i] * (1 - p[i]) + 49 * p[i] * p[i]);
+    }
+    xt_tensor loc = xt_from_array(((float[]){0.5f, -1}), XT_F32, 2);
+    x = xt_dist_sample(xt_logistic_normal_dist(loc, xt_full(0.7, XT_F32, 1)), N);
+    assert_int_equal(xt_dim(x, -1), 3);
+    check_mean("shares of a logistic normal", xt_sum_axis(x, -1), 1);
+    xt_tensor z = xt_transform_inverse(XT_STICK_BREAKING_TRANSFORM, x);
+    check_mean("a logistic normal's numbers", xt_slice(z, -1, 1, 2), -1);
+    check_mean("their squares", xt_square(xt_slice(z, -1, 0, 1)), 0.49 + 0.25);
+    xt_tensor q = xt_softmax(xt_log_e(xt_from_array(((float[]){0.2f, 0.8f}), XT_F32, 2)), -1), g;
+    xt_tensor draw = xt_dist_rsample(xt_one_hot_straight_through_dist(q), 1);
+    assert_true(xt_item(xt_sum(xt_square(draw))) == 1);
+    xt_tensor weighted = xt_sum(xt_mul(draw, xt_from_array(((float[]){3, 5}), XT_F32, 2)));
+    assert_true(xt_grad_of(weighted, 1, &q, &g)); /* of 3 q0 + 5 q1, over their sum of 1 */
+    assert_true(fabs(xt_item(xt_slice(g, 0, 0, 1)) - (3 - 4.6)) < 1e-5);
+}
+static void matrices(void **state) {
+    (void)state;
+    const float w[] = {1, -0.5f, 0.3f}, diag[] = {0.2f, 0.5f, 1}, tril[] = {1, 0, 0.5f, 0.8f};
+    xt_seed(19);
+    xt_dist d = xt_low_rank_multivariate_normal_dist(xt_zeros(XT_F32, 3), xt_from_array(w, XT_F32, 3, 1),
+                                                     xt_from_array(diag, XT_F32, 3));
+    xt_tensor x = xt_dist_sample(d, N), outer = xt_mul(xt_unsqueeze(x, -1), xt_unsqueeze(x, -2));
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            check_mean("covariances of low rank", element(outer, i, j), w[i] * w[j] + (i == j ? diag[i] : 0));
+    x = xt_dist_sample(xt_wishart_tril_dist(num(3.5), xt_from_array(tril, XT_F32, 2, 2)), N);
+    const double mean[] = {3.5, 1.75, 1.75, 3.5 * 0.89};
+    for (int i = 0; i < 4; i++) check_mean("Wishart", element(x, i / 2, i % 2), mean[i]);
+    check_mean("Wishart, squares", xt_square(element(x, 0, 1)), 3.5 * (0.25 + 0.89) + 1.75 * 1.75);
+    /* an element of a correlation matrix [n,n] is 2 b - 1 of a beta number of eta + n / 2 - 1: variance 1 / (2 eta + n
+     * - 1) */
+    x = xt_dist_sample(xt_lkj_cholesky_dist(3, num(1.5)), N);
+    xt_tensor r = xt_matmul(x, xt_transpose(x, -1, -2));
+    for (int i = 0; i < 3; i++) check_mean("variances of correlations", element(r, i, i), 1);
+    check_mean("correlations", element(r, 2, 1), 0);
+    check_mean("squares of correlations", xt_square(element(r, 1, 0)), 1.0 / 5);
+    check_mean("squares of correlations", xt_square(element(r, 2, 1)), 1.0 / 5);
+    xt_mark_step();
 }
 
 /* --- gradients --- */
@@ -257,6 +347,15 @@ static void errors(void **state) {
     wrong(xt_dist_mean(xt_binomial_dist(-1, num(0.5))), "total_count");
     wrong(xt_dist_mean(xt_independent_dist(normal, 2)), "there are 1");
     wrong(xt_dist_mean(xt_multivariate_normal_tril_dist(num(1), xt_ones(XT_F32, 2, 2))), "[...,D,D]");
+    wrong(xt_dist_mean(xt_multinomial_dist(-1, xt_ones(XT_F32, 3))), "total_count");
+    wrong(xt_dist_mean(xt_wishart_dist(num(3), xt_ones(XT_F32, 2, 3))), "[...,D,D]");
+    wrong(xt_dist_sample(xt_lkj_cholesky_dist(1, num(1))), "at least 2");
+    wrong(xt_dist_mean(
+              xt_low_rank_multivariate_normal_dist(xt_ones(XT_F32, 3), xt_ones(XT_F32, 2, 1), xt_ones(XT_F32, 3))),
+          "[...,D,R]");
+    wrong(xt_transform(XT_CORR_CHOLESKY_TRANSFORM, xt_ones(XT_F32, 4)), "D (D - 1) / 2");
+    wrong(xt_transform_log_slope(XT_SOFTMAX_TRANSFORM, xt_ones(XT_F32, 4), xt_ones(XT_F32, 4)), "one to one");
+    wrong(xt_transform((xt_transform_kind)99, xt_ones(XT_F32, 4)), "no transform 99");
     for (int i = 0; i <= XT_DIST_LAYERS; i++) deep = xt_exp_dist(deep);
     wrong(xt_dist_sample(deep), "layers already");
     assert_int_equal(xt_dist_event_dims(none), 0);
@@ -296,6 +395,14 @@ static void unknown_parameters(void **state) {
     UNKNOWN(xt_multivariate_normal_dist(xt_zeros(XT_F32, 2), cov));
     UNKNOWN(xt_mixture_dist(rows, xt_normal_dist(xt_zeros(XT_F32, 2, 3), few)));
     UNKNOWN(xt_sigmoid_dist(xt_normal_dist(half, one)));
+    UNKNOWN(xt_pareto_dist(one, half)), UNKNOWN(xt_generalized_pareto_dist(half, one, one));
+    UNKNOWN(xt_weibull_dist(half, one)), UNKNOWN(xt_kumaraswamy_dist(one, half));
+    UNKNOWN(xt_inverse_gamma_dist(half, one)), UNKNOWN(xt_fisher_snedecor_dist(half, one));
+    UNKNOWN(xt_continuous_bernoulli_dist(half)), UNKNOWN(xt_relaxed_bernoulli_dist(one, half));
+    UNKNOWN(xt_negative_binomial_dist(half, few)), UNKNOWN(xt_negative_binomial_dist(one, half));
+    UNKNOWN(xt_multinomial_dist(5, rows)), UNKNOWN(xt_one_hot_straight_through_dist(rows));
+    UNKNOWN(xt_relaxed_one_hot_dist(one, rows)), UNKNOWN(xt_von_mises_dist(one, half));
+    UNKNOWN(xt_lkj_cholesky_dist(2, half));
     xt_mark_step();
 }
 static void expect(const char *what, xt_tensor t, int n, const double *want) {
@@ -359,6 +466,8 @@ int main(void) {
                                        cmocka_unit_test(counts),
                                        cmocka_unit_test(shares),
                                        cmocka_unit_test(vectors),
+                                       cmocka_unit_test(angles_and_shares),
+                                       cmocka_unit_test(matrices),
                                        cmocka_unit_test(gradients),
                                        cmocka_unit_test(in_a_scan),
                                        cmocka_unit_test(shapes),

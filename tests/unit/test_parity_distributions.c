@@ -33,6 +33,29 @@ MAKE(one_hot, xt_one_hot_categorical_dist(p[0]))
 MAKE(dirichlet, xt_dirichlet_dist(p[0]))
 MAKE(multivariate, xt_multivariate_normal_dist(p[0], p[1]))
 MAKE(multivariate_tril, xt_multivariate_normal_tril_dist(p[0], p[1]))
+MAKE(pareto, xt_pareto_dist(p[0], p[1]))
+MAKE(generalized_pareto, xt_generalized_pareto_dist(p[0], p[1], p[2]))
+MAKE(weibull, xt_weibull_dist(p[0], p[1]))
+MAKE(kumaraswamy, xt_kumaraswamy_dist(p[0], p[1]))
+MAKE(inverse_gamma, xt_inverse_gamma_dist(p[0], p[1]))
+MAKE(fisher_snedecor, xt_fisher_snedecor_dist(p[0], p[1]))
+MAKE(continuous_bernoulli, xt_continuous_bernoulli_dist(p[0]))
+MAKE(continuous_bernoulli_logits, xt_continuous_bernoulli_logits_dist(p[0]))
+MAKE(relaxed_bernoulli, xt_relaxed_bernoulli_dist(p[0], p[1]))
+MAKE(relaxed_bernoulli_logits, xt_relaxed_bernoulli_logits_dist(p[0], p[1]))
+MAKE(negative_binomial, xt_negative_binomial_dist(p[0], p[1]))
+MAKE(negative_binomial_logits, xt_negative_binomial_logits_dist(p[0], p[1]))
+MAKE(multinomial, xt_multinomial_dist(7, p[0]))
+MAKE(multinomial_logits, xt_multinomial_logits_dist(7, p[0]))
+MAKE(straight_through, xt_one_hot_straight_through_dist(p[0]))
+MAKE(relaxed_one_hot, xt_relaxed_one_hot_dist(p[0], p[1]))
+MAKE(relaxed_one_hot_logits, xt_relaxed_one_hot_logits_dist(p[0], p[1]))
+MAKE(logistic_normal, xt_logistic_normal_dist(p[0], p[1]))
+MAKE(low_rank, xt_low_rank_multivariate_normal_dist(p[0], p[1], p[2]))
+MAKE(wishart, xt_wishart_tril_dist(p[0], xt_tril(p[1], 0)))
+MAKE(wishart_covariance, xt_wishart_dist(p[0], p[1]))
+MAKE(lkj_cholesky, xt_lkj_cholesky_dist(4, p[0]))
+MAKE(von_mises, xt_von_mises_dist(p[0], p[1]))
 
 typedef struct row {
     const char *name;
@@ -102,21 +125,46 @@ static const row rows[] = {
     {"gamma64", 2, make_gamma},
     {"normal64", 2, make_normal},
 };
+static const row more_rows[] = {
+    ROW(pareto, 2),
+    ROW(generalized_pareto, 3),
+    ROW(weibull, 2),
+    ROW(kumaraswamy, 2),
+    ROW(inverse_gamma, 2),
+    ROW(fisher_snedecor, 2),
+    ROW(continuous_bernoulli, 1),
+    ROW(continuous_bernoulli_logits, 1),
+    ROW(relaxed_bernoulli, 2),
+    ROW(relaxed_bernoulli_logits, 2),
+    ROW(negative_binomial, 2),
+    ROW(negative_binomial_logits, 2),
+    ROW(multinomial, 1),
+    ROW(multinomial_logits, 1),
+    ROW(straight_through, 1),
+    ROW(relaxed_one_hot, 2),
+    ROW(relaxed_one_hot_logits, 2),
+    ROW(logistic_normal, 2),
+    ROW(low_rank, 3),
+    ROW(wishart, 2),
+    ROW(lkj_cholesky, 1),
+    ROW(von_mises, 2),
+    {"weibull64", 2, make_weibull},
+    {"wishart64", 2, make_wishart_covariance},
+};
 static const struct {
     const char *name;
     parity_fn fn;
 } questions[] = {{"log_prob", log_prob}, {"cdf", cdf},         {"icdf", icdf},
                  {"entropy", entropy},   {"moments", moments}, {"kl", kl}};
 
-/* Every question that PyTorch answers of every kind. */
-static void kinds(void **state) {
-    (void)state;
-    parity_file *f = parity_open("distributions");
+/* Every question that PyTorch answers of every kind; how many were asked. */
+static int ask(const char *file, size_t n, const row *of) {
+    parity_file *f = parity_open(file);
     int asked = 0;
-    for (size_t i = 0; i < BASE_COUNT(rows); i++)
+    for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < BASE_COUNT(questions); k++) {
             char name[64];
-            row r = rows[i];
+            row r = of[i];
             /* PyTorch's own trigamma in f64 has nine digits. */
             bool wide = strstr(r.name, "64") != NULL;
             snprintf(name, sizeof name, "%s_%s", r.name, questions[k].name);
@@ -125,8 +173,16 @@ static void kinds(void **state) {
             parity_case(f, name, questions[k].fn, &r, wide ? 5e-9 : 3e-6, wide ? 0 : 4e-6);
             asked++;
         }
-    assert_int_equal(asked, 120);
     parity_close_file(f);
+    return asked;
+}
+static void kinds(void **state) {
+    (void)state;
+    assert_int_equal(ask("distributions", BASE_COUNT(rows), rows), 120);
+}
+static void more_kinds(void **state) {
+    (void)state;
+    assert_int_equal(ask("distributions_more", BASE_COUNT(more_rows), more_rows), 76);
 }
 
 /* --- distributions of distributions --- */
@@ -172,6 +228,52 @@ static void layered(void **state) {
     parity_close_file(f);
 }
 
+/* --- transforms of values --- */
+#define TRANSFORM(name, kind)                                \
+    CASE(transform_##name, y[0] = xt_transform(kind, x[0]);) \
+    CASE(transform_##name##_inverse, y[0] = xt_transform_inverse(kind, x[0]);)
+#define SLOPE(name, kind) \
+    TRANSFORM(name, kind) \
+    CASE(transform_##name##_slope, y[0] = xt_transform_log_slope(kind, x[0], xt_transform(kind, x[0]));)
+SLOPE(exp, XT_EXP_TRANSFORM)
+SLOPE(sigmoid, XT_SIGMOID_TRANSFORM)
+SLOPE(tanh, XT_TANH_TRANSFORM)
+SLOPE(softplus, XT_SOFTPLUS_TRANSFORM)
+TRANSFORM(abs, XT_ABS_TRANSFORM)
+TRANSFORM(softmax, XT_SOFTMAX_TRANSFORM)
+SLOPE(stick_breaking, XT_STICK_BREAKING_TRANSFORM)
+TRANSFORM(lower_cholesky, XT_LOWER_CHOLESKY_TRANSFORM)
+TRANSFORM(positive_definite, XT_POSITIVE_DEFINITE_TRANSFORM)
+SLOPE(corr_cholesky, XT_CORR_CHOLESKY_TRANSFORM)
+CASE(to_softplus, y[0] = xt_dist_log_prob(xt_softplus_dist(xt_normal_dist(x[0], x[1])), x[2]);)
+CASE(to_power, xt_tensor rate = xt_add(x[1], xt_mul_scalar(x[0], 0));
+     y[0] = xt_dist_log_prob(xt_power_dist(xt_gamma_dist(x[1], rate), xt_full(-1.5, XT_F32, 1)), x[2]);)
+CASE(to_power_icdf, y[0] = xt_dist_icdf(xt_power_dist(xt_exponential_dist(x[0]), xt_full(-1.5, XT_F32, 1)), x[1]);)
+static const parity_row transforms[] = {
+#define FORTH_AND_BACK(name) LAYERED(transform_##name), LAYERED(transform_##name##_inverse)
+#define WITH_SLOPE(name) FORTH_AND_BACK(name), LAYERED(transform_##name##_slope)
+    WITH_SLOPE(exp),
+    WITH_SLOPE(sigmoid),
+    WITH_SLOPE(tanh),
+    WITH_SLOPE(softplus),
+    FORTH_AND_BACK(abs),
+    FORTH_AND_BACK(softmax),
+    WITH_SLOPE(stick_breaking),
+    FORTH_AND_BACK(lower_cholesky),
+    FORTH_AND_BACK(positive_definite),
+    WITH_SLOPE(corr_cholesky),
+    LAYERED(to_softplus),
+    LAYERED(to_power),
+    LAYERED(to_power_icdf),
+};
+static void transformed(void **state) {
+    (void)state;
+    parity_file *f = parity_open("distributions_more");
+    for (size_t i = 0; i < BASE_COUNT(transforms); i++)
+        parity_case(f, transforms[i].name, transforms[i].fn, NULL, 3e-6, 4e-6);
+    parity_close_file(f);
+}
+
 /* The gamma distribution function by quadrature, from concentration 0.001 to 1000. */
 CASE(wide_cdf, y[0] = xt_dist_cdf(xt_gamma_dist(xt_full(2.5, XT_F64, 3, 4), xt_full(1.5, XT_F64, 1)), x[0]);)
 CASE(igamma, y[0] = xt_dist_cdf(xt_gamma_dist(x[0], xt_ones_like(x[0])), x[1]);)
@@ -193,7 +295,7 @@ static int finish(void **state) {
     return xt_finish();
 }
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kinds), cmocka_unit_test(layered),
-                                       cmocka_unit_test(incomplete_gamma)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kinds), cmocka_unit_test(more_kinds), cmocka_unit_test(layered),
+                                       cmocka_unit_test(transformed), cmocka_unit_test(incomplete_gamma)};
     return cmocka_run_group_tests(tests, NULL, finish);
 }
