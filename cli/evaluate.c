@@ -114,6 +114,10 @@ static xt_status settle_windows(evaluate_options *o, const generate_model *m) {
 static xt_status evaluate(evaluate_options *o, const generate_model *m) {
     perplexity p = {0};
     questions q = {0};
+    if (m->sizes->encodes)
+        return xt_status_new(XT_UNIMPLEMENTED,
+                             "%s has an encoder: perplexity and choices are for models that go on with a text",
+                             o->model.model);
     XT_TRY(settle_windows(o, m));
     xt_status s = o->choices ? questions_open(o->choices, o->score.limit, &q) : NULL;
     if (!s && o->text) s = score_file(m->net, m->words, o->text, &o->score, &p);

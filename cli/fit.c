@@ -166,10 +166,10 @@ static void note_settings(xt_trainer *t, const fit_options *o) {
     const struct {
         const char *name, *value;
     } texts[] = {
-        {"model.name", chosen->name}, {"model.schedule", o->schedule},  {"model.load", o->load},
-        {"data.path", o->data},       {"data.tokenizer", o->tokenizer}, {"data.augment", o->augment},
-        {"model.init", o->init},      {"model.lora", o->lora},          {"model.lora_targets", o->lora_targets},
-        {"model.adapter", o->adapter}};
+        {"model.name", chosen->name},  {"model.schedule", o->schedule},  {"model.load", o->load},
+        {"data.path", o->data},        {"data.tokenizer", o->tokenizer}, {"data.augment", o->augment},
+        {"model.init", o->init},       {"model.lora", o->lora},          {"model.lora_targets", o->lora_targets},
+        {"model.adapter", o->adapter}, {"model.weights", o->weights}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i].value) xt_trainer_text(t, texts[i].name, texts[i].value);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -492,7 +492,8 @@ static int fit_model(int argc, char **argv) {
         {"--load", CLI_STRING, &o.load, "FILE",
          "text: weights to begin with, our own or a model.safetensors of Hugging Face's"},
         {"--init", CLI_STRING, &o.init, "FOLDER",
-         "llama (mistral, qwen2, qwen3), gpt2, bert, vit: a model's folder of Hugging Face's, to train further: sizes "
+         "llama (mistral, qwen2, qwen3), gpt2, t5, bert, vit: a model's folder of Hugging Face's, to train further: "
+         "sizes "
          "from its config.json, its weights, its tokenizer"},
         {"--lora", CLI_STRING, &o.lora, "SPEC",
          "with --init: train adapters alone: r=8,alpha=16,dropout=0.05,rslora (alpha twice r, no dropout)"},
@@ -501,6 +502,9 @@ static int fit_model(int argc, char **argv) {
          "c_attn)"},
         {"--adapter", CLI_STRING, &o.adapter, "DIR",
          "with --init: an adapter's folder, ours or peft's, to go on with or to judge"},
+        {"--weights", CLI_STRING, &o.weights, "W",
+         "beside adapters: the model's linear layers as int8 or int4, in groups of 32, which are not trained (as they "
+         "are)"},
         {"--packing", CLI_STRING, &o.packing, "FORM",
          "records (*.jsonl, a folder): windows of one long text, pack (several whole records a sample, kept apart) or "
          "pad (one) (windows; with prompts pad)"},

@@ -11,7 +11,7 @@
 
 typedef struct fit_options {
     const char *model, *data, *tokenizer, *device, *precision, *ckpt, *resume, *load, *val_every, *mesh, *schedule,
-        *augment, *output, *init, *lora, *lora_targets, *adapter, *packing, *chat_template;
+        *augment, *output, *init, *lora, *lora_targets, *adapter, *packing, *chat_template, *weights;
     int64_t epochs, steps, batch, devices, accumulate, log_every, seed, limit, val_limit, metrics, workers, warmup,
         sample;
     double lr, clip;
@@ -50,6 +50,9 @@ xt_status fit_init_module(fit_options *o, xt_module **out);
 label_names *fit_init_labels(void);
 void fit_init_new_classes(void); /* the classifier in the files is of other ones */
 xt_status fit_open_labelled(const model *m, fit_options *o, int64_t batch, fit_data *out);
+/* fit_pairs.c: data of a model with an encoder and a decoder; how many tokens of a sample the first reads. */
+xt_status fit_open_pairs(fit_options *o, int64_t batch, fit_data *out);
+void fit_init_source(int64_t tokens);
 void fit_init_tell(const fit_options *o, const xt_module *net);
 xt_status fit_init_save(const fit_options *o, xt_module *net, const char *dir);
 /* fit_text.c. One line of text on `to`, line breaks as '/'; makes the generator the first time. */

@@ -305,6 +305,12 @@ xt_status fit_open_data(const model *m, fit_options *o, fit_data *out) {
                                  o->packing ? "--packing" : "--chat-template");
         return m == &model_vit ? pictures(m, o, batch, out) : fit_open_labelled(m, o, batch, out);
     }
+    if (o->init && o->data && o->folder->form == FOLDER_T5) {
+        if (o->packing || o->chat_template)
+            return xt_status_new(XT_INVALID_ARGUMENT, "%s is not for pairs: each is a sample",
+                                 o->packing ? "--packing" : "--chat-template");
+        return fit_open_pairs(o, batch, out);
+    }
     if (o->init && o->data && records_are(o->data)) return fit_open_records(m, o, batch, out);
     if (o->packing || o->chat_template)
         return xt_status_new(XT_INVALID_ARGUMENT, "%s is for --init and --data of records: a *.jsonl file or a folder",

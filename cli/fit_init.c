@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static int weight_bits; /* of --weights */
 static model_folder folder; /* the network's, which lives as long as the process */
 
 /* "r=8,alpha=16,dropout=0.05,rslora"; false with a sentence in `why`. alpha is twice r unless it is said. */
@@ -47,6 +48,12 @@ static int usage(const char *command, const char *why) {
     return 2;
 }
 
+static bool integers_named(const char *name) {
+    xt_dtype unused;
+    weight_bits = 0;
+    return model_weights_named(name, &unused, &weight_bits) && weight_bits;
+}
+
 int fit_init_open(const char *command, fit_options *o, const model **out) {
     char why[512];
     if (!o->init) {
@@ -54,18 +61,21 @@ int fit_init_open(const char *command, fit_options *o, const model **out) {
         return usage(command, why);
     }
     if (!o->model || !model_folder_kind(o->model)) {
-        snprintf(why, sizeof why, "--init is for llama (mistral, qwen2, qwen3), gpt2, bert and vit, not for %.100s",
+        snprintf(why, sizeof why, "--init is for llama (mistral, qwen2, qwen3), gpt2, t5, bert and vit, not for %.100s",
                  o->model ? o->model : "no model");
         return usage(command, why);
     }
     if (o->load) return usage(command, "--init has weights of its own; leave --load out");
     if (o->adapter && o->lora) return usage(command, "--adapter says what --lora would; leave one of them out");
+    if (o->weights && !integers_named(o->weights)) return usage(command, "--weights is int8 or int4");
+    if (o->weights && !fit_adapts(o))
+        return usage(command, "--weights is for --lora and --adapter: integers are not trained themselves");
     if (o->lora_targets && !o->lora) return usage(command, "--lora-targets is for --lora");
     if (o->lora && !parse_lora(o->lora, &o->lora_opts, why, sizeof why)) return usage(command, why);
     xt_status s = model_folder_read(o->model, o->init, &o->of_model, &folder);
     if (s) return cli_fail_status(command, s);
     if (folder.form == FOLDER_ENCODER && fit_adapts(o))
-        return usage(command, "--lora and --adapter are for llama and gpt2; an encoder is trained whole");
+        return usage(command, "--lora and --adapter are for llama, gpt2 and t5; an encoder is trained whole");
     if (folder.model == &model_bert && o->data && labelled_are(o->data)) {
         folder.encoder.c.classifies = true; /* of a masked language model: with a classifier that is new */
         folder.model = encoder_folder_model(&folder.encoder);
@@ -95,18 +105,28 @@ void fit_init_new_classes(void) {
     folder.encoder.classes_there = 0;
 }
 
+void fit_init_source(int64_t tokens) {
+    folder.t5.source = tokens;
+}
+
 xt_status fit_init_module(fit_options *o, xt_module **out) {
     xt_dtype dtype = dtype_of(o->precision);
     if (folder.encoder.labels.n) folder.encoder.c.classes = (int64_t)folder.encoder.labels.n;
     xt_module *net = *out = xt_module_new(folder.model->net, model_folder_user(&folder, &o->of_model));
     if (dtype != XT_DTYPE_NONE) XT_TRY(xt_module_set_dtype(net, dtype));
     XT_TRY(model_folder_load(&folder, net));
+    XT_TRY(model_folder_quantize(folder.form, net, weight_bits));
     if (o->lora) XT_TRY(model_folder_lora(&folder, net, o->lora_targets, o->lora_opts));
     return o->adapter ? model_folder_load_adapter(&folder, net, o->adapter) : NULL;
 }
 
 void fit_init_tell(const fit_options *o, const xt_module *net) {
     int64_t trained = 0, all = xt_module_param_count(net);
+    for (int i = 0; (i = xt_module_next(net, "*.weight", i)) >= 0; i++) { /* integers are none of the module's */
+        xt_tensor t = xt_module_tensor(net, i);
+        if (xt_dtype_of(t) == XT_I8 || xt_dtype_of(t) == XT_U8)
+            all += xt_dim(t, 0) * xt_dim(t, 1) * xt_dim(t, 2) * 8 / weight_bits;
+    }
     for (int i = 0; (i = xt_module_next(net, "*.lora_?.weight", i)) >= 0; i++) {
         xt_tensor t = xt_module_tensor(net, i);
         trained += xt_dim(t, 0) * xt_dim(t, 1);

@@ -74,7 +74,7 @@ static xt_status story_begin(story *s, const generate_options *o, const generate
     size_t n = 0;
     *s = (story){.o = o, .prompt = prompt};
     XT_TRY(tokenizer_encode_whole(m->words, prompt, strlen(prompt), &ids, &n));
-    XT_TRY(said_begin(&s->text, m->words, &o->stop_words, ids, n));
+    XT_TRY(said_begin(&s->text, m, &o->stop_words, ids, n));
     if (o->logprobs && !(s->logprobs = malloc((size_t)o->tokens * sizeof *s->logprobs)))
         return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for %lld log-probabilities", (long long)o->tokens);
     return NULL;
@@ -116,7 +116,7 @@ static xt_status say_one(const generate_options *o, const generate_model *m, con
     xt_status e = story_begin(&s, o, m, prompt);
     if (!e) e = generator_new_for(m->net, m->sizes, 1, (int64_t)s.text.n_prompt + o->tokens, &g);
     s.prints = !o->json;
-    if (!e && s.prints) cli_text(stdout, prompt, strlen(prompt));
+    if (!e && s.prints && !m->sizes->encodes) cli_text(stdout, prompt, strlen(prompt));
     generate_opts how = opts_of(m, &s);
     if (!e) e = generate(g, &how, &st);
     if (!e && s.text.failed) {
@@ -294,9 +294,10 @@ static xt_status say(const generate_options *o, const generate_model *m) {
 static const char usage[] =
     "usage: xtrain generate MODEL --ckpt PATH --prompt TEXT [options]\n"
     "       xtrain generate FOLDER --prompt TEXT [options]\n\n"
-    "Continues a text with a trained GPT-2, or with a model folder of Hugging Face's (llama, mistral, qwen2, qwen3: "
-    "sizes "
-    "from its config.json). PATH is a folder that `xtrain fit --ckpt` wrote, a checkpoint in it, or a "
+    "Continues a text with a trained GPT-2, or with a model folder of Hugging Face's (llama, mistral, qwen2, qwen3, "
+    "gpt2: "
+    "sizes from its config.json; t5 reads the prompt and says another text). PATH is a folder that `xtrain fit --ckpt` "
+    "wrote, a checkpoint in it, or a "
     "model folder of Hugging Face's\n"
     "(config.json, model.safetensors or shards, tokenizer.json or vocab.json and merges.txt). The text goes to stdout, "
     "the speed to stderr.\n\n"

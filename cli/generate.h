@@ -41,8 +41,8 @@ typedef struct said {
     bool stopped; /* by a word, which is not in the text */
     xt_status failed;
 } said;
-/* Takes the ids of the prompt over. */
-xt_status said_begin(said *s, const tokenizer *words, const cli_list *stops, int32_t *ids, size_t n);
+/* Takes the ids of the prompt over. What an encoder has read is no part of the text. */
+xt_status said_begin(said *s, const generate_model *m, const cli_list *stops, int32_t *ids, size_t n);
 bool said_add(said *s, int64_t token); /* false: the text is at its end, or failed */
 void said_end(said *s); /* there come no more tokens */
 /* What can be handed on and was not yet; NULL: nothing. */

@@ -7,7 +7,6 @@
 #include "cli/generate.h"
 #include "models/folder.h"
 #include "models/gpt2_files.h"
-#include "models/llama.h"
 
 /* The folder of a checkpoint: where config.json and the tokenizer's files are. */
 static void folder_of(const char *weights, char *out, size_t n) {
@@ -17,40 +16,6 @@ static void folder_of(const char *weights, char *out, size_t n) {
         *slash = 0;
     else
         snprintf(out, n, ".");
-}
-
-/* What --weights says of the numbers in memory. False: nothing that is known. */
-static bool weights_of(const char *name, xt_dtype *dtype, int *bits) {
-    static const struct {
-        const char *name;
-        xt_dtype dtype; /* XT_DTYPE_NONE: as the files have it */
-        int bits;
-    } rows[] = {{"f32", XT_F32, 0},
-                {"bf16", XT_BF16, 0},
-                {"f16", XT_F16, 0},
-                {"int8", XT_DTYPE_NONE, 8},
-                {"int4", XT_DTYPE_NONE, 4}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcmp(name, rows[i].name) != 0) continue;
-        if (rows[i].dtype != XT_DTYPE_NONE) *dtype = rows[i].dtype;
-        *bits = rows[i].bits;
-        return true;
-    }
-    return false;
-}
-
-/* The weights of linear layers as integers. */
-static xt_status quantize(xt_module *net, int bits, const char *const *patterns) {
-    int n = 0;
-    for (; bits && *patterns; patterns++) {
-        int k = xt_quantize(net, *patterns, .bits = bits);
-        xt_status e = k < 0 ? xt_error() : NULL;
-        if (e) return xt_status_new(xt_status_code(e), "%s", xt_status_message(e));
-        n += k;
-    }
-    return bits && !n ? xt_status_new(XT_INVALID_ARGUMENT,
-                                      "--weights int%d: no linear layer has a multiple of 32 inputs", bits)
-                      : NULL;
 }
 
 /* A folder of Llama's family: all sizes are its config.json's; --context is how much of a text is kept in sight. */
@@ -66,14 +31,33 @@ static xt_status open_llama(generate_options *o, const char *weights, const char
     XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : tokenizer_is_in(dir) ? dir : NULL, &out->words));
     out->stop = o->ignore_stop ? -1 : c.stop;
     out->net = xt_module_new(llama, &c);
-    static const char *const linear[] = {"*_proj.weight", "lm_head.weight", NULL};
     xt_dtype dtype = c.dtype; /* weights stay as narrow as they are */
     int bits = 0;
-    if (o->weights) weights_of(o->weights, &dtype, &bits);
+    if (o->weights) model_weights_named(o->weights, &dtype, &bits);
     XT_TRY(xt_module_set_dtype(out->net, dtype));
     XT_TRY(xt_load(out->net, weights)); /* in front of the first pass: nothing is drawn that a file has */
     XT_TRY(xt_module_build(out->net, (xt_spec){XT_I64, {1, 1}}));
-    return quantize(out->net, bits, linear);
+    return model_folder_quantize(FOLDER_LLAMA, out->net, bits);
+}
+
+/* --context is how many tokens of the text that is read, and of what is said, are kept in sight. */
+static xt_status open_t5(generate_options *o, const char *weights, const char *dir, generate_model *out) {
+    static t5_config c; /* the network's, which lives as long as the process */
+    char path[4200];
+    int bits = 0;
+    snprintf(path, sizeof path, "%s/config.json", dir);
+    XT_TRY(t5_read_config(path, &c));
+    t5_generates(&c, o->of_model.context ? o->of_model.context : 2048, &o->of_model);
+    XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : tokenizer_is_in(dir) ? dir : NULL, &out->words));
+    out->stop = o->ignore_stop ? -1 : c.stop;
+    XT_TRY(t5_find_tied(&c, weights));
+    out->net = xt_module_new(t5, &c);
+    xt_dtype dtype = c.dtype; /* weights stay as narrow as they are */
+    if (o->weights) model_weights_named(o->weights, &dtype, &bits);
+    XT_TRY(xt_module_set_dtype(out->net, dtype));
+    XT_TRY(xt_load(out->net, weights));
+    XT_TRY(t5_build(&c, out->net));
+    return model_folder_quantize(FOLDER_T5, out->net, bits);
 }
 
 static xt_status open_gpt2(const model *m, generate_options *o, const char *weights, const char *dir,
@@ -87,14 +71,13 @@ static xt_status open_gpt2(const model *m, generate_options *o, const char *weig
     if (tokenizer_vocab(out->words) > o->of_model.vocab)
         return xt_status_new(XT_INVALID_ARGUMENT, "the tokenizer has %lld tokens, the model %lld",
                              (long long)tokenizer_vocab(out->words), (long long)o->of_model.vocab);
-    static const char *const linear[] = {"h.*.c_*.weight", NULL};
     xt_dtype dtype = XT_F32;
     int bits = 0;
-    if (o->weights) weights_of(o->weights, &dtype, &bits);
+    if (o->weights) model_weights_named(o->weights, &dtype, &bits);
     out->net = xt_module_new(m->net, &o->of_model);
     XT_TRY(xt_module_set_dtype(out->net, dtype));
     XT_TRY(gpt2_load(out->net, weights));
-    return quantize(out->net, bits, linear);
+    return model_folder_quantize(FOLDER_GPT2, out->net, bits);
 }
 
 /* Whether MODEL is a folder with a config.json. */
@@ -124,9 +107,11 @@ static xt_status open_folder_gpt2(generate_options *o, const char *weights, cons
 }
 
 static xt_status open_folder(generate_options *o, const char *weights, const char *dir, generate_model *out) {
-    bool gpt2;
-    XT_TRY(model_folder_is_gpt2(dir, &gpt2));
-    return gpt2 ? open_folder_gpt2(o, weights, dir, out) : open_llama(o, weights, dir, out);
+    const model *kind;
+    XT_TRY(model_folder_kind_of(dir, &kind));
+    return kind == &model_t5     ? open_t5(o, weights, dir, out)
+           : kind == &model_gpt2 ? open_folder_gpt2(o, weights, dir, out)
+                                 : open_llama(o, weights, dir, out);
 }
 
 xt_status generate_open(generate_options *o, generate_model *out, int *out_code) {
@@ -137,7 +122,7 @@ xt_status generate_open(generate_options *o, generate_model *out, int *out_code)
     int bits;
     *out_code = 0;
     if (folder && !o->ckpt) o->ckpt = o->model;
-    bool weights_known = !o->weights || weights_of(o->weights, &dtype, &bits);
+    bool weights_known = !o->weights || model_weights_named(o->weights, &dtype, &bits);
     if (!known)
         refuse_model(o->command, o->model);
     else if (!o->ckpt || !weights_known)

@@ -19,9 +19,9 @@ static bool grow(void *p, size_t *room, size_t want, size_t size) {
     return true;
 }
 
-xt_status said_begin(said *s, const tokenizer *words, const cli_list *stops, int32_t *ids, size_t n) {
-    *s = (said){.words = words, .stops = stops, .ids = ids, .n = n, .n_prompt = n, .room = n};
-    s->seen = (token_stream){n ? n - 1 : 0, n};
+xt_status said_begin(said *s, const generate_model *m, const cli_list *stops, int32_t *ids, size_t n) {
+    *s = (said){.words = m->words, .stops = stops, .ids = ids, .n = n, .n_prompt = n, .room = n};
+    s->seen = (token_stream){n && !m->sizes->encodes ? n - 1 : n, n};
     return NULL;
 }
 

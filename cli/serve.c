@@ -157,7 +157,7 @@ static xt_status begin(server *s, serve_request *r) {
     if (r->chat) XT_TRY(turn_end(s, r, &stop)); /* a conversation has what begins a text itself */
     XT_TRY(
         (r->chat ? tokenizer_encode : tokenizer_encode_whole)(s->model->words, r->prompt, strlen(r->prompt), &ids, &n));
-    XT_TRY(said_begin(&r->text, s->model->words, &r->stops, ids, n));
+    XT_TRY(said_begin(&r->text, s->model, &r->stops, ids, n));
     if (r->logprobs && !(r->token_logprobs = malloc((size_t)r->tokens * sizeof *r->token_logprobs)))
         return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for log-probabilities");
     generate_opts o = {.prompt = r->text.ids,

@@ -46,11 +46,37 @@ const model model_llama = {.name = "llama",
                            .checkpointed = &model_llama.own,
                            .tokens = true};
 
+/* T5's: what is read, and what is said, of so many tokens each. */
+static xt_spec read_and_said(int64_t side, int64_t seq) {
+    (void)side;
+    return (xt_spec){XT_I64, {2 * (seq ? seq : 64)}};
+}
+/* Raffel et al. go on with 1e-3 of Adafactor; of AdamW 1e-4 is usual. */
+static xt_optimizer *t5_optimizer(xt_module *net, double lr) {
+    return xt_adamw(net, .lr = lr >= 0 ? lr : 1e-4, .weight_decay = 0);
+}
+const model model_t5 = {.name = "t5",
+                        .help = "text from text: a model's folder of Hugging Face's",
+                        .net = t5,
+                        .x = read_and_said,
+                        .y = tokens,
+                        .loss = loss,
+                        .optimizer = t5_optimizer,
+                        .batch = 8,
+                        .epochs = 1,
+                        .clip = 1,
+                        .cosine = true,
+                        .own = {.seq = 512, .context = 2048, .vocab = 32128, .layers = 1, .width = 1, .heads = 1},
+                        .config = &model_t5.own,
+                        .checkpointed = &model_t5.own,
+                        .tokens = true};
+
 const model *model_folder_kind(const char *name) {
     static const char *const family[] = {"llama", "mistral", "qwen2", "qwen3"};
     for (size_t i = 0; i < sizeof family / sizeof *family; i++)
         if (strcmp(name, family[i]) == 0) return &model_llama;
     if (strcmp(name, "bert") == 0) return &model_bert;
+    if (strcmp(name, "t5") == 0 || strcmp(name, "mt5") == 0) return &model_t5;
     return strcmp(name, "gpt2") == 0 ? &model_gpt2 : strcmp(name, "vit") == 0 ? &model_vit : NULL;
 }
 
@@ -68,14 +94,14 @@ static xt_status read_json(const char *path, cJSON **out) {
     return xt_status_new(XT_DATA_LOSS, "%s is no JSON object", path);
 }
 
-xt_status model_folder_is_gpt2(const char *dir, bool *out) {
+xt_status model_folder_kind_of(const char *dir, const model **out) {
     char path[4200];
     cJSON *json;
     if ((size_t)snprintf(path, sizeof path, "%s/config.json", dir) >= sizeof path)
         return xt_status_new(XT_INVALID_ARGUMENT, "the path %.100s... is too long", dir);
     XT_TRY(read_json(path, &json));
     const char *type = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "model_type"));
-    *out = type && strcmp(type, "gpt2") == 0;
+    *out = type ? model_folder_kind(type) : NULL;
     cJSON_Delete(json);
     return NULL;
 }
@@ -85,10 +111,11 @@ static xt_status check_type(const char *name, const char *path, const cJSON *jso
     if (!type || !model_folder_kind(type))
         return xt_status_new(
             XT_UNIMPLEMENTED,
-            "%s: the model type \"%.40s\" is not known; llama, mistral, qwen2, qwen3, gpt2, bert and vit "
+            "%s: the model type \"%.40s\" is not known; llama, mistral, qwen2, qwen3, gpt2, t5, mt5, bert and vit "
             "are",
             path, type ? type : "(none)");
-    if (strcmp(type, name) == 0 || (strcmp(name, "llama") == 0 && model_folder_kind(type) == &model_llama)) return NULL;
+    bool family = strcmp(name, "llama") == 0 || strcmp(name, "t5") == 0;
+    if (strcmp(type, name) == 0 || (family && model_folder_kind(type) == model_folder_kind(name))) return NULL;
     return xt_status_new(XT_INVALID_ARGUMENT, "%s is of the model type %s, and %s was asked for", path, type, name);
 }
 
@@ -154,6 +181,22 @@ static xt_status read_llama(const char *path, model_options *o, model_folder *f)
     return NULL;
 }
 
+static xt_status read_t5(const char *path, model_options *o, model_folder *f) {
+    const model_options asked = *o;
+    int64_t seq = asked.seq ? asked.seq : model_t5.own.seq;
+    f->form = FOLDER_T5;
+    f->targets = "q,v";
+    XT_TRY(t5_read_config(path, &f->t5));
+    f->all_linear = f->t5.gated ? "q,k,v,o,wi_0,wi_1,wo" : "q,k,v,o,wi,wo";
+    f->stop = f->t5.stop;
+    if (o->dropout > 0) f->t5.dropout = o->dropout;
+    t5_generates(&f->t5, seq > 2048 ? seq : 2048, o);
+    o->seq = seq;
+    o->dropout = asked.dropout;
+    o->checkpoint = f->t5.checkpoint = asked.checkpoint;
+    return NULL;
+}
+
 static xt_status read_encoder(const char *path, model_options *o, model_folder *f) {
     f->form = FOLDER_ENCODER;
     f->stop = -1;
@@ -179,6 +222,7 @@ xt_status model_folder_read(const char *name, const char *dir, model_options *o,
     if (!s)
         s = out->model == &model_llama  ? read_llama(path, o, out)
             : out->model == &model_gpt2 ? read_gpt2(path, json, o, out)
+            : out->model == &model_t5   ? read_t5(path, o, out)
                                         : read_encoder(path, o, out);
     cJSON_Delete(json);
     if (!s && !gpt2_find_weights(dir, out->weights, sizeof out->weights))
@@ -190,11 +234,16 @@ xt_status model_folder_read(const char *name, const char *dir, model_options *o,
 }
 
 void *model_folder_user(model_folder *f, model_options *o) {
-    return f->form == FOLDER_LLAMA ? (void *)&f->llama : f->form == FOLDER_ENCODER ? (void *)&f->encoder.c : (void *)o;
+    return f->form == FOLDER_LLAMA     ? (void *)&f->llama
+           : f->form == FOLDER_ENCODER ? (void *)&f->encoder.c
+           : f->form == FOLDER_T5      ? (void *)&f->t5
+                                       : (void *)o;
 }
 
-xt_status model_folder_load(const model_folder *f, xt_module *net) {
+xt_status model_folder_load(model_folder *f, xt_module *net) {
     if (f->form == FOLDER_ENCODER) return encoder_folder_load(&f->encoder, net, f->weights);
+    if (f->form == FOLDER_T5) XT_TRY(t5_find_tied(&f->t5, f->weights));
+    if (f->form == FOLDER_T5) return t5_load(&f->t5, net, f->weights);
     return f->form == FOLDER_LLAMA ? llama_load(net, f->weights) : gpt2_load(net, f->weights);
 }
 
@@ -204,7 +253,7 @@ static bool goes_along(const char *name, bool config) {
     if (name[0] == '.' || data_ends_in(name, ".index.json") || strncmp(name, "adapter_", 8) == 0) return false;
     if (!config && (strcmp(name, "config.json") == 0 || strcmp(name, "generation_config.json") == 0)) return false;
     return data_ends_in(name, ".json") || data_ends_in(name, ".txt") || data_ends_in(name, ".jinja") ||
-           strcmp(name, "tokenizer.model") == 0;
+           strcmp(name, "tokenizer.model") == 0 || strcmp(name, "spiece.model") == 0;
 }
 
 static xt_status copy_files(const char *from, const char *to, bool config) {
@@ -291,24 +340,25 @@ xt_status model_folder_save(const model_folder *f, xt_module *net, const char *d
 
 /* --- adapters --- */
 static const char *prefix_of(const model_folder *f) {
-    return f->form == FOLDER_LLAMA ? "" : "transformer.";
+    return f->form == FOLDER_GPT2 ? "transformer." : "";
 }
 
 xt_status model_folder_save_adapter(const model_folder *f, xt_module *net, const char *dir) {
     bool writes = xt_rank() == 0;
     xt_status s = writes ? xt_make_folder(dir, NULL) : NULL;
     s = first_of(s, xt_lora_save(net, dir, .prefix = prefix_of(f), .base_model = f->dir,
-                                 .fan_in_fan_out = f->form == FOLDER_LLAMA ? XT_OFF : XT_ON));
+                                 .task_type = f->form == FOLDER_T5 ? "SEQ_2_SEQ_LM" : NULL,
+                                 .fan_in_fan_out = f->form == FOLDER_GPT2 ? XT_ON : XT_OFF));
     return s || !writes ? s : copy_files(f->dir, dir, false);
 }
 
-static xt_status build_again(xt_module *net) {
-    return xt_module_build(net, (xt_spec){XT_I64, {1, 1}});
+static xt_status build_again(const model_folder *f, xt_module *net) {
+    return f->form == FOLDER_T5 ? t5_build(&f->t5, net) : xt_module_build(net, (xt_spec){XT_I64, {1, 1}});
 }
 
 xt_status model_folder_load_adapter(const model_folder *f, xt_module *net, const char *dir) {
     XT_TRY(xt_lora_load(net, dir, .prefix = prefix_of(f)));
-    return build_again(net);
+    return build_again(f, net);
 }
 
 /* "q_proj" -> "*.q_proj.weight"; false when it is too long */
@@ -320,7 +370,7 @@ static bool pattern_of(const char *name, size_t n, char *out, size_t size) {
 
 static xt_status pending_error(void) {
     const xt_status e = xt_error();
-    xt_status s = xt_status_new(e ? xt_status_code(e) : XT_INTERNAL, "%s", e ? xt_status_message(e) : "xt_lora failed");
+    xt_status s = xt_status_new(e ? xt_status_code(e) : XT_INTERNAL, "%s", e ? xt_status_message(e) : "it failed");
     xt_clear_error();
     return s;
 }
@@ -368,6 +418,43 @@ xt_status model_folder_lora(const model_folder *f, xt_module *net, const char *t
     if (strcmp(targets, "all-linear") == 0) targets = f->all_linear;
     XT_TRY(check_targets(f, net, targets));
     XT_TRY(each_target(f, net, targets, &o));
-    XT_TRY(build_again(net));
+    XT_TRY(build_again(f, net));
     return each_target(f, net, targets, NULL);
+}
+
+/* --- weights as integers --- */
+bool model_weights_named(const char *name, xt_dtype *dtype, int *bits) {
+    static const struct {
+        const char *name;
+        xt_dtype dtype; /* XT_DTYPE_NONE: as the files have it */
+        int bits;
+    } rows[] = {{"f32", XT_F32, 0},
+                {"bf16", XT_BF16, 0},
+                {"f16", XT_F16, 0},
+                {"int8", XT_DTYPE_NONE, 8},
+                {"int4", XT_DTYPE_NONE, 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(name, rows[i].name) != 0) continue;
+        if (rows[i].dtype != XT_DTYPE_NONE) *dtype = rows[i].dtype;
+        *bits = rows[i].bits;
+        return true;
+    }
+    return false;
+}
+
+xt_status model_folder_quantize(model_folder_form form, xt_module *net, int bits) {
+    static const char *const linear[][4] = {
+        [FOLDER_GPT2] = {"h.*.c_*.weight"},
+        [FOLDER_LLAMA] = {"*_proj.weight", "lm_head.weight"},
+        [FOLDER_T5] = {"*Attention.?.weight", "*.wi*.weight", "*.wo.weight", "lm_head.weight"},
+        [FOLDER_ENCODER] = {NULL}};
+    int n = 0;
+    for (int i = 0; bits && i < 4 && linear[form][i]; i++) {
+        int k = xt_quantize(net, linear[form][i], .bits = bits);
+        if (k < 0) return pending_error();
+        n += k;
+    }
+    return bits && !n ? xt_status_new(XT_INVALID_ARGUMENT,
+                                      "--weights int%d: no linear layer has a multiple of 32 inputs", bits)
+                      : NULL;
 }

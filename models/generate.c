@@ -10,6 +10,7 @@
 
 typedef struct text { /* a place for one */
     bool busy;
+    int64_t read; /* tokens of its prompt */
     generate_opts o;
     int32_t *ids; /* what the cache holds, `most` at most, and the token that comes next */
     int64_t n, made;
@@ -19,7 +20,7 @@ typedef struct text { /* a place for one */
 struct generator {
     xt_module *net;
     model_options *o;
-    xt_step *step;
+    xt_step *step, *read_step; /* the second: of a network with an encoder */
     kv_cache cache;
     int64_t most; /* positions that are used before a text moves on */
     text *texts;
@@ -37,28 +38,47 @@ static xt_status take_error(void) {
     return s;
 }
 
-/* in: tokens [B,T], positions [B], the last of each [B], and the text where B is 1 of several -> logits [B,vocab]. The
- * model writes into the cache; the states take what it made of them. */
-static xt_tensor feed_step(const xt_tensor *in, int n, void *user) {
-    generator *g = user;
+/* A pass of the model's: it writes into the cache, and the states take what it made of them. */
+static xt_tensor run_model(generator *g, const xt_tensor *in, int n, bool reads) {
     int64_t layers = g->o->layers;
+    xt_tensor *keys = reads ? g->cache.source_keys : g->cache.keys,
+              *values = reads ? g->cache.source_values : g->cache.values;
     kv_cache cache = g->cache;
     xt_tensor *made = malloc(2 * (size_t)layers * sizeof *made);
     if (!made) return (xt_tensor){0};
-    memcpy(made, g->cache.keys, (size_t)layers * sizeof *made);
-    memcpy(made + layers, g->cache.values, (size_t)layers * sizeof *made);
-    cache.keys = made;
-    cache.values = made + layers;
+    memcpy(made, keys, (size_t)layers * sizeof *made);
+    memcpy(made + layers, values, (size_t)layers * sizeof *made);
+    *(reads ? &cache.source_keys : &cache.keys) = made;
+    *(reads ? &cache.source_values : &cache.values) = made + layers;
+    cache.reads = reads;
     kv_cache_begin(&cache, in[0], n > 3 ? in[3] : (xt_tensor){0}, in[1], in[2]);
     g->o->cache = &cache;
     xt_tensor y = xt_forward(g->net, in[0]);
     g->o->cache = NULL;
     for (int64_t i = 0; i < layers; i++) {
-        xt_assign(g->cache.keys[i], made[i]);
-        xt_assign(g->cache.values[i], made[layers + i]);
+        xt_assign(keys[i], made[i]);
+        xt_assign(values[i], made[layers + i]);
     }
     free(made);
-    return xt_reshape(y, xt_dim(y, 0), g->o->vocab);
+    return y;
+}
+
+/* in: tokens [B,T], positions [B], the last of each [B], and the text where B is 1 of several -> logits [B,vocab] */
+static xt_tensor feed_step(const xt_tensor *in, int n, void *user) {
+    generator *g = user;
+    xt_tensor y = run_model(g, in, n, false);
+    return xt_is_none(y) ? y : xt_reshape(y, xt_dim(y, 0), g->o->vocab);
+}
+
+/* in: a text [1,T], its position [1] (0), its last token [1], and which of several it is -> how long the texts are */
+static xt_tensor read_step(const xt_tensor *in, int n, void *user) {
+    generator *g = user;
+    xt_tensor which = n > 3 ? xt_reshape(in[3], 1) : xt_zeros(XT_I64, 1);
+    xt_tensor y = run_model(g, in, n, true);
+    if (xt_is_none(y)) return y;
+    xt_tensor lengths = xt_index_copy(g->cache.source_length, 0, which, xt_add_scalar(in[2], 1));
+    xt_assign(g->cache.source_length, lengths);
+    return lengths;
 }
 
 /* --- places --- */
@@ -66,10 +86,14 @@ static bool make_room(generator *g) {
     size_t texts = (size_t)g->cache.texts, vocab = (size_t)g->o->vocab, layers = (size_t)g->o->layers;
     g->cache.keys = calloc(layers, sizeof *g->cache.keys);
     g->cache.values = calloc(layers, sizeof *g->cache.values);
+    g->cache.source_keys = calloc(layers, sizeof *g->cache.source_keys);
+    g->cache.source_values = calloc(layers, sizeof *g->cache.source_values);
     g->texts = calloc(texts, sizeof *g->texts);
     g->all = malloc(texts * vocab * sizeof *g->all);
     g->room = malloc(2 * vocab * sizeof *g->room);
-    if (!g->cache.keys || !g->cache.values || !g->texts || !g->all || !g->room) return false;
+    if (!g->cache.keys || !g->cache.values || !g->cache.source_keys || !g->cache.source_values || !g->texts ||
+        !g->all || !g->room)
+        return false;
     for (size_t i = 0; i < texts; i++) {
         g->texts[i].logits = g->all + i * vocab;
         if (!(g->texts[i].ids = malloc(((size_t)g->most + 1) * sizeof *g->texts[i].ids))) return false;
@@ -81,6 +105,18 @@ static bool make_room(generator *g) {
 static int64_t room_for(const model_options *o, int64_t positions) {
     int64_t rounded = (positions + GENERATE_LONG - 1) / GENERATE_LONG * GENERATE_LONG;
     return positions < 1 || rounded > o->context ? o->context : rounded;
+}
+
+static void make_states(generator *g, const model_options *o) {
+    int64_t rows = g->cache.texts * o->heads * g->cache.room;
+    for (int64_t i = 0; i < o->layers; i++) {
+        g->cache.keys[i] = xt_state("generate.keys", XT_F32, rows, g->cache.width);
+        g->cache.values[i] = xt_state("generate.values", XT_F32, rows, g->cache.width);
+        if (!o->encodes) continue;
+        g->cache.source_keys[i] = xt_state("generate.source_keys", XT_F32, rows, g->cache.width);
+        g->cache.source_values[i] = xt_state("generate.source_values", XT_F32, rows, g->cache.width);
+    }
+    if (o->encodes) g->cache.source_length = xt_state("generate.source_length", XT_I64, g->cache.texts);
 }
 
 xt_status generator_new_for(xt_module *net, model_options *o, int64_t texts, int64_t positions, generator **out) {
@@ -98,14 +134,12 @@ xt_status generator_new_for(xt_module *net, model_options *o, int64_t texts, int
         generator_free(g);
         return out_of_memory();
     }
-    for (int64_t i = 0; i < o->layers; i++) {
-        g->cache.keys[i] = xt_state("generate.keys", XT_F32, texts * o->heads * g->cache.room, g->cache.width);
-        g->cache.values[i] = xt_state("generate.values", XT_F32, texts * o->heads * g->cache.room, g->cache.width);
-    }
+    make_states(g, o);
     for (int64_t i = 0; i < texts * o->heads; i++) rows[i] = i * g->cache.room;
     g->cache.rows = xt_keep(xt_from_array(rows, XT_I64, texts, o->heads));
     free(rows);
     g->step = xt_compile(feed_step, .user = g, .name = "generate");
+    if (o->encodes) g->read_step = xt_compile(read_step, .user = g, .name = "generate.read");
     xt_status s = take_error();
     if (s)
         generator_free(g);
@@ -118,18 +152,24 @@ xt_status generator_new(xt_module *net, model_options *o, generator **out) {
     return generator_new_for(net, o, 1, 0, out);
 }
 
+static void drop_states(xt_tensor *states, int64_t n) {
+    for (int64_t i = 0; states && i < n; i++)
+        if (!xt_is_none(states[i])) xt_drop(states[i]);
+    free(states);
+}
+
 void generator_free(generator *g) {
     if (!g) return;
-    for (int64_t i = 0; g->cache.keys && g->cache.values && i < g->o->layers; i++) {
-        if (!xt_is_none(g->cache.keys[i])) xt_drop(g->cache.keys[i]);
-        if (!xt_is_none(g->cache.values[i])) xt_drop(g->cache.values[i]);
-    }
+    drop_states(g->cache.keys, g->o->layers);
+    drop_states(g->cache.values, g->o->layers);
+    drop_states(g->cache.source_keys, g->o->layers);
+    drop_states(g->cache.source_values, g->o->layers);
+    if (!xt_is_none(g->cache.source_length)) xt_drop(g->cache.source_length);
     if (!xt_is_none(g->cache.rows)) xt_drop(g->cache.rows);
+    if (g->read_step) xt_step_free(g->read_step);
     xt_step_free(g->step);
     for (int64_t i = 0; g->texts && i < g->cache.texts; i++) free(g->texts[i].ids);
     free(g->texts);
-    free(g->cache.keys);
-    free(g->cache.values);
     free(g->all);
     free(g->room);
     free(g);
@@ -151,14 +191,14 @@ void generator_end(generator *g, int64_t place) {
 
 /* --- passes --- */
 /* tokens [b,t] at `positions`, of which those number `last` are wanted; place -1: of all texts. */
-static xt_status pass(generator *g, int64_t b, int64_t t, const int64_t *tokens, const int64_t *positions,
-                      const int64_t *last, int64_t place, float *out_logits) {
+static xt_status pass(generator *g, xt_step *step, int64_t b, int64_t t, const int64_t *tokens,
+                      const int64_t *positions, const int64_t *last, int64_t place, float *out_logits) {
     xt_eval_begin(g->net);
     xt_no_grad_begin();
     xt_tensor in[3] = {xt_from_array(tokens, XT_I64, b, t), xt_from_array(positions, XT_I64, b),
                        xt_from_array(last, XT_I64, b)};
-    xt_tensor y = place < 0 ? xt_call(g->step, in[0], in[1], in[2])
-                            : xt_call(g->step, in[0], in[1], in[2], xt_from_data(&place, XT_I64, 0, NULL));
+    xt_tensor y = place < 0 ? xt_call(step, in[0], in[1], in[2])
+                            : xt_call(step, in[0], in[1], in[2], xt_from_data(&place, XT_I64, 0, NULL));
     if (out_logits) xt_read(y, out_logits, (size_t)(b * g->o->vocab) * sizeof *out_logits);
     xt_mark_step(); /* results of calls and what went in live until a boundary */
     xt_no_grad_end();
@@ -171,7 +211,7 @@ static xt_status feed(generator *g, int64_t place, const int32_t *tokens, int64_
                       float *out_logits) {
     int64_t padded[GENERATE_LONG] = {0}, last = n - 1;
     for (int64_t i = 0; i < n; i++) padded[i] = tokens[i];
-    return pass(g, 1, wide, padded, &position, &last, g->cache.texts > 1 ? place : -1, out_logits);
+    return pass(g, g->step, 1, wide, padded, &position, &last, g->cache.texts > 1 ? place : -1, out_logits);
 }
 
 xt_status generator_feed(generator *g, const int32_t *tokens, int64_t n, int64_t position, float *out_logits) {
@@ -195,6 +235,21 @@ static xt_status read_all(generator *g, int64_t place, int64_t n) {
         t->n += k;
     }
     return NULL;
+}
+
+/* The text that an encoder reads, in one pass of a few widths, and the token that the decoder begins with. */
+static xt_status read_source(generator *g, int64_t place, const int32_t *tokens, int64_t n) {
+    text *t = &g->texts[place];
+    int64_t wide = GENERATE_CHUNK, position = 0, last = n - 1;
+    while (wide < n) wide *= 2;
+    if (wide > g->cache.room) wide = g->cache.room;
+    int64_t *padded = calloc((size_t)wide, sizeof *padded);
+    if (!padded) return out_of_memory();
+    for (int64_t i = 0; i < n; i++) padded[i] = tokens[i];
+    xt_status s = pass(g, g->read_step, 1, wide, padded, &position, &last, g->cache.texts > 1 ? place : -1, NULL);
+    free(padded);
+    t->ids[0] = (int32_t)g->o->start;
+    return s ? s : read_all(g, place, 1);
 }
 
 /* --- texts --- */
@@ -231,8 +286,10 @@ xt_status generator_begin(generator *g, const generate_opts *o, int64_t *out_pla
     t->o = *o;
     t->made = 0;
     t->random = o->seed;
-    memcpy(t->ids, o->prompt + (o->n_prompt - n), n * sizeof *t->ids);
-    XT_TRY(read_all(g, place, (int64_t)n));
+    t->read = (int64_t)n;
+    const int32_t *prompt = o->prompt + (o->n_prompt - n);
+    if (!g->o->encodes) memcpy(t->ids, prompt, n * sizeof *t->ids);
+    XT_TRY(g->o->encodes ? read_source(g, place, prompt, t->read) : read_all(g, place, t->read));
     t->busy = true;
     *out_place = place;
     return NULL;
@@ -284,7 +341,7 @@ static xt_status feed_chosen(generator *g) {
         const text *t = &g->texts[i];
         if (t->busy) tokens[i] = t->ids[t->n], positions[i] = t->n;
     }
-    if (!s) s = pass(g, n, 1, tokens, positions, last, -1, g->all);
+    if (!s) s = pass(g, g->step, n, 1, tokens, positions, last, -1, g->all);
     for (int64_t i = 0; i < n && !s; i++) g->texts[i].n += g->texts[i].busy;
     free(tokens);
     return s;
@@ -313,7 +370,7 @@ xt_status generate(generator *g, const generate_opts *o, generate_stats *out_sta
     double began = now();
     XT_TRY(generator_begin(g, o, &place));
     text *t = &g->texts[place];
-    st->prompt_tokens = t->n;
+    st->prompt_tokens = t->read;
     st->prompt_seconds = now() - began;
     if (o->tokens < 1) finish(t, GENERATE_LENGTH);
     while (t->busy) {

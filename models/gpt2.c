@@ -10,7 +10,8 @@ static xt_tensor cached_attention(xt_module *m, xt_tensor x, const model_options
     xt_tensor qkv = xt_linear(m, "c_attn", x, 3 * o->width), part[3];
     for (int i = 0; i < 3; i++)
         part[i] = xt_transpose(xt_reshape(xt_slice(qkv, 2, i * o->width, (i + 1) * o->width), b, t, o->heads, d), 1, 2);
-    xt_tensor y = kv_cache_attention(o->cache, layer, part[0], part[1], part[2], 0);
+    xt_tensor y =
+        kv_cache_attention(o->cache, layer, part[0], part[1], part[2], (kv_attention){.scale = 1 / sqrt((double)d)});
     return xt_linear(m, "c_proj", xt_reshape(xt_transpose(y, 1, 2), b, t, o->width), o->width);
 }
 

@@ -84,3 +84,12 @@ xt_dtype hf_dtype(hf_config *r) {
     const char *name = hf_text(r, "dtype", hf_text(r, "torch_dtype", "float32"));
     return strcmp(name, "bfloat16") == 0 ? XT_BF16 : strcmp(name, "float16") == 0 ? XT_F16 : XT_F32;
 }
+
+int64_t hf_stop_token(hf_config *r, int64_t otherwise) {
+    const cJSON *e = hf_found(r, "eos_token_id"), *one = cJSON_IsArray(e) ? e->child : e;
+    for (const cJSON *k = one; k; k = cJSON_IsArray(e) ? k->next : NULL)
+        if (!cJSON_IsNumber(k) || k->valuedouble != floor(k->valuedouble) || k->valuedouble < 0 ||
+            k->valuedouble >= HF_MOST)
+            hf_refuse(r, "eos_token_id", e, "a token's number, or a list of them,");
+    return one && cJSON_IsNumber(one) && !r->failed ? (int64_t)one->valuedouble : otherwise;
+}

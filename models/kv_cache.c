@@ -1,8 +1,6 @@
 /* The cache of keys and values; see kv_cache.h. */
 #include "models/kv_cache.h"
 
-#include <math.h>
-
 void kv_cache_begin(kv_cache *c, xt_tensor tokens, xt_tensor text, xt_tensor position, xt_tensor last) {
     int64_t b = xt_dim(tokens, 0), t = xt_dim(tokens, 1);
     c->at = xt_add(xt_unsqueeze(position, 1), xt_arange(t, XT_I64));
@@ -13,26 +11,50 @@ void kv_cache_begin(kv_cache *c, xt_tensor tokens, xt_tensor text, xt_tensor pos
     c->last = xt_add(last, xt_reshape(xt_slice(xt_reshape(xt_arange(b * t, XT_I64), b, t), 1, 0, 1), b));
 }
 
-/* Rows into a state, and all of the pass's texts: [B,heads,room,D]. */
-static xt_tensor remember(const kv_cache *c, xt_tensor *state, xt_tensor x) {
-    int64_t b = xt_dim(x, 0);
-    *state = xt_index_copy(*state, 0, c->place, xt_reshape(x, b * c->heads * xt_dim(x, 2), c->width));
-    if (xt_is_none(c->text)) return xt_reshape(*state, c->texts, c->heads, c->room, c->width);
-    xt_tensor by_text = xt_reshape(*state, c->texts, c->heads * c->room * c->width);
-    return xt_reshape(xt_index_select(by_text, 0, c->text), b, c->heads, c->room, c->width);
+/* Rows into a state. */
+static void put(const kv_cache *c, xt_tensor *state, xt_tensor x) {
+    *state = xt_index_copy(*state, 0, c->place, xt_reshape(x, xt_dim(x, 0) * c->heads * xt_dim(x, 2), c->width));
 }
 
-xt_tensor kv_cache_attention(kv_cache *c, int64_t layer, xt_tensor q, xt_tensor k, xt_tensor v, int64_t window) {
+/* All of the pass's texts: [B,heads,room,D]. */
+static xt_tensor texts_of(const kv_cache *c, xt_tensor state) {
+    if (xt_is_none(c->text)) return xt_reshape(state, c->texts, c->heads, c->room, c->width);
+    xt_tensor by_text = xt_reshape(state, c->texts, c->heads * c->room * c->width);
+    return xt_reshape(xt_index_select(by_text, 0, c->text), 1, c->heads, c->room, c->width);
+}
+
+/* seen: bool, to [B,heads,group,T,room]. Queries that share a head of keys are rows of one product. */
+static xt_tensor attend(const kv_cache *c, xt_tensor q, xt_tensor keys, xt_tensor values, xt_tensor seen,
+                        const kv_attention *how) {
     int64_t b = xt_dim(q, 0), h = xt_dim(q, 1), t = xt_dim(q, 2), d = xt_dim(q, 3), group = h / c->heads;
-    xt_tensor keys = remember(c, &c->keys[layer], k), values = remember(c, &c->values[layer], v);
-    /* Queries that share a head of keys are rows of one product. */
-    q = xt_reshape(xt_mul_scalar(q, 1 / sqrt((double)d)), b, c->heads, group * t, d);
+    q = xt_reshape(how->scale != 1 ? xt_mul_scalar(q, how->scale) : q, b, c->heads, group * t, d);
     xt_tensor scores = xt_matmul(q, xt_transpose(keys, 2, 3));
-    xt_tensor at = xt_reshape(c->at, b, 1, 1, t, 1), column = xt_arange(c->room, XT_I64), seen = xt_le(column, at);
-    if (window) seen = xt_logical_and(seen, xt_gt(xt_add_scalar(column, (double)window), at));
-    scores = xt_where(seen, xt_reshape(scores, b, c->heads, group, t, c->room), xt_full(-1e30, XT_F32));
+    scores = xt_reshape(scores, b, c->heads, group, t, c->room);
+    if (!xt_is_none(how->bias)) scores = xt_add(scores, xt_reshape(how->bias, b, c->heads, group, t, c->room));
+    scores = xt_where(seen, scores, xt_full(-1e30, XT_F32));
     xt_tensor p = xt_reshape(xt_softmax(scores, -1), b, c->heads, group * t, c->room);
     return xt_reshape(xt_matmul(p, values), b, h, t, d);
+}
+
+xt_tensor kv_cache_attention(kv_cache *c, int64_t layer, xt_tensor q, xt_tensor k, xt_tensor v, kv_attention how) {
+    xt_tensor at = xt_reshape(c->at, xt_dim(q, 0), 1, 1, xt_dim(q, 2), 1), column = xt_arange(c->room, XT_I64);
+    xt_tensor seen = xt_le(column, at);
+    if (how.window) seen = xt_logical_and(seen, xt_gt(xt_add_scalar(column, (double)how.window), at));
+    put(c, &c->keys[layer], k);
+    put(c, &c->values[layer], v);
+    return attend(c, q, texts_of(c, c->keys[layer]), texts_of(c, c->values[layer]), seen, &how);
+}
+
+void kv_cache_read(kv_cache *c, int64_t layer, xt_tensor k, xt_tensor v) {
+    put(c, &c->source_keys[layer], k);
+    put(c, &c->source_values[layer], v);
+}
+
+xt_tensor kv_cache_source_attention(const kv_cache *c, int64_t layer, xt_tensor q, double scale) {
+    xt_tensor length = xt_is_none(c->text) ? c->source_length : xt_index_select(c->source_length, 0, c->text);
+    xt_tensor seen = xt_lt(xt_arange(c->room, XT_I64), xt_reshape(length, xt_dim(q, 0), 1, 1, 1, 1));
+    return attend(c, q, texts_of(c, c->source_keys[layer]), texts_of(c, c->source_values[layer]), seen,
+                  &(kv_attention){.scale = scale});
 }
 
 xt_tensor kv_cache_last(const kv_cache *c, xt_tensor x) {

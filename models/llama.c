@@ -78,7 +78,7 @@ static xt_tensor attention(xt_module *m, xt_tensor x, const llama_config *c, con
     q = rotate(q, cosine, sine);
     k = rotate(k, cosine, sine);
     if (cache)
-        y = kv_cache_attention(cache, layer, q, k, v, window);
+        y = kv_cache_attention(cache, layer, q, k, v, (kv_attention){.scale = 1 / sqrt((double)d), .window = window});
     else if (several || (window && t > window))
         y = xt_scaled_dot_product_attention(
             q, k, v, .mask = several ? seen_in_text(p, t, window) : seen(p->at, t, window), .enable_gqa = gqa);

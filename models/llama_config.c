@@ -103,16 +103,6 @@ static void windows(hf_config *r, llama_config *c, bool always) {
     if (c->window && first >= 0) c->window_from = first;
 }
 
-/* One number, or the first of a list. */
-static int64_t stop_token(hf_config *r) {
-    const cJSON *e = hf_found(r, "eos_token_id"), *one = cJSON_IsArray(e) ? e->child : e;
-    for (const cJSON *k = one; k; k = cJSON_IsArray(e) ? k->next : NULL)
-        if (!cJSON_IsNumber(k) || k->valuedouble != floor(k->valuedouble) || k->valuedouble < 0 ||
-            k->valuedouble >= HF_MOST)
-            hf_refuse(r, "eos_token_id", e, "a token's number, or a list of them,");
-    return one && cJSON_IsNumber(one) && !r->failed ? (int64_t)one->valuedouble : -1;
-}
-
 /* What changes the numbers and is not computed here. */
 static void unknown(hf_config *r) {
     double part = hf_number(r, "partial_rotary_factor", (hf_range){0, 1, false}, 1);
@@ -129,7 +119,7 @@ static void family(hf_config *r, llama_config *c) {
     bool llama2 = strcmp(type, "llama") == 0, mistral = strcmp(type, "mistral") == 0,
          qwen2 = strcmp(type, "qwen2") == 0, qwen3 = strcmp(type, "qwen3") == 0;
     c->eps = hf_number(r, "rms_norm_eps", (hf_range){1e-30, 1, false}, 1e-6);
-    c->stop = stop_token(r);
+    c->stop = hf_stop_token(r, -1);
     c->dtype = hf_dtype(r);
     c->tied = hf_flag(r, "tie_word_embeddings", false);
     bool bias = hf_flag(r, "attention_bias", false);

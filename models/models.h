@@ -16,6 +16,9 @@ typedef struct model_options {
     bool checkpoint; /* activations of blocks are computed again in the backward pass */
     /* resnets: a 3x3 convolution and no pooling in front, for small pictures */
     bool small_stem;
+    /* an encoder reads the prompt, and a decoder begins with the token `start` */
+    bool encodes;
+    int64_t start;
     struct kv_cache *cache; /* text: set by generate.c while it records a step of generation */
 } model_options;
 
