@@ -198,18 +198,24 @@ static const char *own_name(const lora_part *p, const char *prefix) {
     return strncmp(p->layer, prefix, n) == 0 ? p->layer + n : NULL;
 }
 
+/* Of integers [rows,groups,bytes]: the matrix that they stand for. */
+static const ir_type *whole_type(const nn_entry *w) {
+    const int64_t *dims = w->type->dims;
+    return ir_tensor(XT_F32, 2, (int64_t[]){dims[0], dims[1] * dims[2] * (8 / w->bits)});
+}
+
 static xt_status fits_module(const xt_module *m, const char *dir, const lora_part *p, const char *prefix) {
     const char *layer = own_name(p, prefix);
     const nn_entry *w = layer ? weight_of(m, layer, "weight") : NULL;
     if (!w)
         return status_new(XT_NOT_FOUND, NULL, "%s: the module has no %s%s.weight, which the adapter has matrices for",
                           dir, layer ? "" : prefix, layer ? layer : p->layer);
-    if (w->type->rank != 2 || w->type->dims[0] != p->b->dims[0] || w->type->dims[1] != p->a->dims[1])
-        return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "%s: the matrices for %s.weight give [%lld,%lld]; the module's is [%lld,%lld]", dir, layer,
-                          (long long)p->b->dims[0], (long long)p->a->dims[1],
-                          (long long)(w->type->rank > 0 ? w->type->dims[0] : 0),
-                          (long long)(w->type->rank > 1 ? w->type->dims[1] : 0));
+    const ir_type *t = w->bits ? whole_type(w) : w->type;
+    if (!t || t->rank != 2 || t->dims[0] != p->b->dims[0] || t->dims[1] != p->a->dims[1])
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL, "%s: the matrices for %s.weight give [%lld,%lld]; the module's is [%lld,%lld]",
+            dir, layer, (long long)p->b->dims[0], (long long)p->a->dims[1],
+            (long long)(t && t->rank > 0 ? t->dims[0] : 0), (long long)(t && t->rank > 1 ? t->dims[1] : 0));
     for (int i = 0; i < 2; i++) {
         const st_entry *e = i ? p->b : p->a;
         const nn_entry *there = weight_of(m, layer, i ? NN_LORA_B : NN_LORA_A);
