@@ -285,7 +285,7 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
     }
     if (!lazy_detached_graft(c, src, "xt_backward", root)) return;
     c->swept = true;
-    lazy_swept_count(c->step, src);
+    lazy_swept_count(c->step, c->used.updates > 0, src);
     lazy_iteration_swept(c, root);
     if (lazy_slot_of(c, loss)) lazy_slot_of(c, loss)->is_loss = true;
     leaves l = {0};

@@ -8,8 +8,9 @@ lazy_swept *lazy_swept_here(void) {
     return &s;
 }
 
-/* Each call walks through all that the step has, so a loop that nothing ends takes the square of its iterations. */
-void lazy_swept_count(int64_t step, const xt_src *src) {
+/* Each call walks through all that the step has, so a loop that nothing ends takes the square of its iterations. One
+ * that makes updates ends its steps, or is told why not (iteration.c). */
+void lazy_swept_count(int64_t step, bool updated, const xt_src *src) {
     enum { A_LOOP = 100 };
     static atomic_bool told;
     lazy_swept *s = lazy_swept_here();
@@ -17,7 +18,8 @@ void lazy_swept_count(int64_t step, const xt_src *src) {
     s->at = src_intern(src);
     s->in_step = s->step == step ? s->in_step + 1 : 1;
     s->step = step;
-    if (s->in_step != A_LOOP || world_get()->rank != 0 || lazy_rehearsing() || atomic_exchange(&told, true)) return;
+    if (updated || s->in_step != A_LOOP || world_get()->rank != 0 || lazy_rehearsing() || atomic_exchange(&told, true))
+        return;
     log_msg(XT_SEV_WARNING,
             "%s:%d: xt_backward was called %d times and nothing has ended the step: all of it becomes one program, and "
             "each call takes longer than the one before. xt_mark_step() at the end of the loop's body ends a step; "

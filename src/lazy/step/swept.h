@@ -16,7 +16,8 @@ typedef struct lazy_swept {
     int64_t mixed_step;
 } lazy_swept;
 lazy_swept *lazy_swept_here(void);
-void lazy_swept_count(int64_t step, const xt_src *src); /* xt_backward is called in it */
+/* xt_backward is called in that step, in which an optimizer has stepped already, or not */
+void lazy_swept_count(int64_t step, bool updated, const xt_src *src);
 
 bool lazy_has_gradient(xt_tensor t); /* without being a part of a recording, as lazy_grad is */
 /* fn(user, parameter, its name, where it was made) for each parameter that has a gradient now. */
