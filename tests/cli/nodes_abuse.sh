@@ -69,14 +69,14 @@ wait "${held[@]}" 2>/dev/null
 
 # --- a false node 0
 another_port
-"${abuse[@]}" false $port >/dev/null 2>&1 & held=$!
+"${abuse[@]}" false $port >/dev/null 2>&1 & liar=$!
 until_so port_of $port
 XT_TIMEOUT=4 node 1 --nnodes 2 -- true
 code=$?
 cp node.1 out
 check "a false node 0 ends the waiting in time" [ "$code$(grep -cE \
     'node 0 has not answered|does not know the secret|node 0 has another secret' node.1)" = 11 ]
-kill $held
-wait $held 2>/dev/null
+kill $liar
+wait $liar 2>/dev/null
 check "nothing is left" [ -z "$(ls "$TMPDIR")" ]
 finish

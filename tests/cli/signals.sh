@@ -95,6 +95,7 @@ for sig in INT TERM HUP PIPE; do
     at_moment $sig "$seconds" - "$XTRAIN" validate mnist --ckpt mnist/last.ckpt
     at_moment $sig "$seconds" - "$XTRAIN" bench mnist --steps 20000
     at_moment $sig "$seconds" - "$XTRAIN" generate gpt2-tiny --ckpt gpt2 --prompt line --tokens 20000
+    at_moment $sig "$seconds" - "$XTRAIN" evaluate gpt2-tiny --ckpt gpt2 --perplexity text.txt
 done
 check "nor the program" [ -z "$(pgrep -P $$ -x sleep)" ]
 finish
