@@ -89,7 +89,7 @@ def images(size, count=2):
 
 def classification(size):
     import torchvision.models as tv
-    sizes = {"inception_v3": 96, "alexnet": 96, "squeezenet1_0": 64, "maxvit_t": 224, "swin_v2": 64}
+    sizes = {"inception_v3": 299, "alexnet": 96, "squeezenet1_0": 64, "maxvit_t": 224, "swin_v2": 64}
 
     def make(name):
         def build():
