@@ -13,7 +13,7 @@ shift
 parts=" $* "
 wanted() { [ "$parts" = "  " ] || [[ $parts == *" $1 "* ]]; }
 out=$tmp/out
-if ! "$BUILD/xtrain" doctor --device "$device" >"$out" 2>&1; then
+if [ $# = 0 ] && ! "$BUILD/xtrain" doctor --device "$device" >"$out" 2>&1; then
     echo "no such device: $device: $(grep -vE "^$device" "$out" | head -n 2 | tr -s ' \n' ' ')"
     exit 77
 fi

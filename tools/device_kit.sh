@@ -33,8 +33,9 @@ else
         esac
     done
     [[ $device != */* ]] || device=$(realpath "$device")
-    export KIT_DEVICE=$device KIT_TINY=$tiny KIT_LOGS=$out/logs.d KIT_WORK
+    export KIT_DEVICE=$device KIT_TINY=$tiny KIT_WORK KIT_LOGS KIT_PLATFORM='' KIT_PLUGIN=''
     KIT_WORK=$(mktemp -d)
+    KIT_LOGS=$KIT_WORK/logs.d
     trap 'rm -rf "$KIT_WORK"' EXIT
 fi
 xtrain=$build/xtrain
@@ -44,7 +45,7 @@ export XT_STATUS_DIR=$KIT_WORK/status XT_CACHE_DIR=$KIT_WORK/cache XT_PLUGIN_DIR
 tiny() { [ -n "$KIT_TINY" ]; }
 # pick TINY OTHERWISE
 pick() { tiny && echo "$1" || echo "$2"; }
-is_cuda() { "$xtrain" doctor --device "$KIT_DEVICE" --json | grep -q '"platform": "cuda"'; }
+is_cuda() { [ "$KIT_PLATFORM" = cuda ]; }
 # number KEY <JSON
 number() { grep -oE "\"$1\": *(null|[-0-9.e+]+|NaN|Infinity)" | tail -n 1 | sed 's/.*: *//'; }
 falls() { awk -v a="$1" -v b="$2" 'BEGIN {exit !(a + 0 == a && b + 0 == b && b < a)}'; }
@@ -61,8 +62,7 @@ do_gpu() {
     nvidia-smi -q -d ECC,MEMORY | head -n 60
     nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader
 }
-plugin() { "$xtrain" doctor --device "$KIT_DEVICE" --json | grep -oE '"path": "[^"]*' | head -n 1 | cut -c10-; }
-do_part() { BUILD=$build XTRAIN=$xtrain bash "$root/tests/device.sh" "$(plugin)" "$1"; }
+do_part() { BUILD=$build XTRAIN=$xtrain bash "$root/tests/device.sh" "$KIT_PLUGIN" "$1"; }
 do_mnist_single() {
     XT_SUMMARY=on "$build/mnist_single" 2>&1 | tee "$KIT_WORK/single"
     [ "${PIPESTATUS[0]}" = 0 ] && grep -aE '^ *(programs|executions) ' "$KIT_WORK/single" | tr -s ' ' | tr '\n' ';'
@@ -166,7 +166,7 @@ do_oom() { # the command's error: not a crash, with lines
 }
 do_failed_plugin() { # what a lost device says, with the true plugin behind
     local out
-    out=$(FAULT_OF=$(plugin) \
+    out=$(FAULT_OF=$KIT_PLUGIN \
         FAULT=LoadedExecutable_Execute FAULT_SAYS='INTERNAL: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error' \
         XT_DEVICE=$build/fault_plugin.so "$xtrain" bench mnist --steps 2 2>&1)
     echo "$out" | tail -n 3
@@ -291,7 +291,10 @@ if [ -n "$list" ]; then
     awk 'NF {print $1, $2}' <<<"$steps"
     exit 0
 fi
-mkdir -p "$KIT_LOGS"
+mkdir -p "$KIT_LOGS" "$out"
+told=$("$xtrain" doctor --device "$KIT_DEVICE" --json 2>/dev/null | tail -n 1)
+text_of() { grep -oE "\"$1\": \"[^\"]*" <<<"$told" | head -n 1 | cut -d'"' -f4; }
+KIT_PLATFORM=$(text_of platform) KIT_PLUGIN=$(text_of path)
 started=$SECONDS failed=0 passed=0 rows=''
 quote() { printf '%s' "$1" | tr -d '\000-\037' | sed 's/\\/\\\\/g; s/"/\\"/g'; }
 tell() { # the table as it stands; whoever stops this has what was done so far
@@ -311,7 +314,7 @@ tell() { # the table as it stands; whoever stops this has what was done so far
         done <<<"$rows"
         printf '\n]}\n'
     } >"$out/summary.json"
-    tar -C "$out" -czf "$out/logs.tar.gz" logs.d 2>/dev/null
+    tar -C "$KIT_WORK" -czf "$out/logs.tar.gz" logs.d 2>/dev/null
 }
 trap 'tell; exit 143' TERM INT
 cd "$KIT_WORK" || exit 1
@@ -344,6 +347,5 @@ while read -r group name most command; do
     tell
 done <<<"$steps"
 tell
-rm -rf "$KIT_LOGS"
 tail -n 1 "$out/summary.txt"
 [ $failed = 0 ]
