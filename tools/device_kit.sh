@@ -133,9 +133,11 @@ do_profile() {
         echo "n/a: this plugin has no profile"
         return 0
     fi
-    ops=$(grep -oE '"[^"]*\.c:[0-9]+[^"]*"' "$KIT_LOGS/profile.json" | sort | uniq -c | sort -rn | head -n 12)
+    # the dearest lines: microseconds of device ops by file and line
+    ops=$(sed -nE 's/.*"dur": ([0-9.]+),.*"file": "([^"]+)", "line": ([0-9]+).*/\2:\3 \1/p' "$KIT_LOGS/profile.json" |
+        awk '{us[$1] += $2} END {for (line in us) printf "%.1f us %s\n", us[line], line}' | sort -rn | head -n 12)
     echo "$ops"
-    [ -n "$ops" ] && echo "$(wc -c <"$KIT_LOGS/profile.json") bytes; source lines are in it"
+    [ -n "$ops" ] && echo "dearest: $(head -n 1 <<<"$ops")"
 }
 do_top() {
     "$xtrain" fit mnist --epochs 1000 --no-pictures >/dev/null 2>&1 &
