@@ -93,6 +93,10 @@ static void whole(jit_emitter *e) {
         jit_put(e, 0x47u | (unsigned)(jit_bases[p] & 7) << 3);
         jit_put(e, 8 * p);
     }
+    for (size_t c = 0; c < e->n_resident; c++) {
+        jit_operand at = {.kind = AT_CONST, .constant = (uint32_t)c};
+        jit_encode(e, jit_broadcast, e->most_reg - 1 - (int)c, 0, at, 0, true, -1);
+    }
     if (e->wide)
         loop_wide(e);
     else
@@ -116,7 +120,14 @@ jit_code *jit_compile(const jit_source *sources, size_t n_sources, const jit_ins
         e.source_reg = room + 2 * n, e.source_last = e.source_reg + n_sources,
         e.source_uses = e.source_last + n_sources;
         count_uses(&e);
+        e.most_reg = e.wide ? 28 : 11;
         whole(&e);
+        size_t spare = (size_t)(e.most_reg - e.peak);
+        if (!e.failed && spare && e.n_constants) { /* once more, now that it is known which registers are free */
+            e.n_resident = spare < e.n_constants ? spare : e.n_constants;
+            e.n = e.n_fixups = 0;
+            whole(&e);
+        }
         if (!e.failed) code = jit_code_get(e.code, e.n);
     }
     base_free(room);

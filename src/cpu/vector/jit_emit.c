@@ -32,7 +32,6 @@ OPCODE(vpmovzxwd, 2, 1, 0x33)
 OPCODE(vpmovzxbd, 2, 1, 0x31)
 OPCODE(vpmovdw, 2, 2, 0x33)
 OPCODE(vpmovdb, 2, 2, 0x31)
-OPCODE(vbroadcastss, 2, 1, 0x18)
 OPCODE(vpbroadcastb, 2, 1, 0x78)
 OPCODE(vpbroadcastw, 2, 1, 0x79)
 OPCODE(vptestmd, 2, 1, 0x27)
@@ -40,6 +39,10 @@ OPCODE(vpmovsxbd, 2, 1, 0x21)
 OPCODE(vcvtph2ps, 2, 1, 0x13)
 OPCODE(vcvtps2ph, 3, 1, 0x1d)
 OPCODE(vcvttps2dq, 1, 2, 0x5b)
+OPCODE(vpminsd, 2, 1, 0x39)
+OPCODE(vpmaxsd, 2, 1, 0x3d)
+OPCODE(vpabsd, 2, 1, 0x1e)
+OPCODE(vpopcntd, 2, 1, 0x55)
 OPCODE(vmaxps, 1, 0, 0x5f)
 OPCODE(vminps, 1, 0, 0x5d)
 /* of AVX2 */
@@ -52,6 +55,7 @@ OPCODE(vpackuswb, 1, 1, 0x67)
 OPCODE(vpermq, 3, 1, 0x00)
 OPCODE(vmovq_store, 1, 1, 0xd6)
 #undef OPCODE
+const jit_opcode jit_broadcast = {2, 1, 0x18};
 enum { SHIFT_LEFT = 6, SHIFT_RIGHT = 2, SHIFT_SIGNED = 4 }; /* vpshiftd's register field says which shift it is */
 
 static void op3(jit_emitter *e, jit_opcode op, int d, int a, jit_operand b) {
@@ -74,7 +78,7 @@ static void blend(jit_emitter *e, int d, int if_clear, int if_set) {
 static void compare_floats(jit_emitter *e, int a, int b, int how) {
     jit_encode(e, vcmpps, e->wide ? 2 : MASK, a, jit_reg(b), 0, false, how);
 }
-enum { EQUAL = 0, UNORDERED = 3, AT_LEAST = 0x1d };
+enum { EQUAL = 0, UNORDERED = 3, OTHER = 0x0c /* and both numbers */, AT_LEAST = 0x1d };
 /* r = ones where the last comparison was true */
 static void spread(jit_emitter *e, int r) {
     if (e->wide)
@@ -123,7 +127,7 @@ static void load(jit_emitter *e, const jit_source *s, int r) {
     int mask = e->masked && vector ? 1 : 0;
     at.broadcast = false; /* the broadcasting moves do it of their own */
     if (s->kind == JIT_CONST || (size_log(s->type) == 2 && !vector)) {
-        op3(e, vbroadcastss, r, 0, at);
+        op3(e, jit_broadcast, r, 0, at);
     } else if (s->type == VPROG_U16) {
         jit_encode(e, vector ? vpmovzxwd : vpbroadcastw, r, 0, at, mask, true, -1);
         shift(e, SHIFT_LEFT, r, r, 16);
@@ -142,9 +146,10 @@ static void load(jit_emitter *e, const jit_source *s, int r) {
 }
 
 int jit_take_reg(jit_emitter *e) {
-    for (int r = 0; r < (e->wide ? 28 : 11); r++)
+    for (int r = 0; r < e->most_reg - (int)e->n_resident; r++)
         if (!(e->used >> r & 1)) {
             e->used |= 1u << r;
+            if (r >= e->peak) e->peak = r + 1;
             return r;
         }
     e->failed = true; /* the caller tries fewer instructions */
@@ -156,6 +161,10 @@ static int in_register(jit_emitter *e, int v, int temporary) {
     if (v >= 0) return e->reg[v];
     int s = ~v;
     if (e->source_reg[s] >= 0) return e->source_reg[s];
+    if (e->sources[s].kind == JIT_CONST) {
+        jit_operand c = source_operand(e, &e->sources[s]);
+        if (c.kind == IN_REG) return c.reg;
+    }
     if (e->source_uses[s] > 1 && e->sources[s].kind == JIT_VECTOR) e->source_reg[s] = temporary = jit_take_reg(e);
     load(e, &e->sources[s], temporary);
     return temporary;
@@ -214,8 +223,31 @@ static void emit_binary(jit_emitter *e, const jit_ins *i, int d) {
     jit_encode(e, op, d, a, b, mask, true, -1);
 }
 
+/* A number that is the same in all lanes, and neither denormal, which may count as zero, nor a -0 that can win. */
+static bool is_plain_constant(const jit_emitter *e, int v, bool largest, uint32_t *out) {
+    if (v >= 0 || e->sources[~v].kind != JIT_CONST) return false;
+    memcpy(out, e->sources[~v].splat, 4);
+    uint32_t size = *out & 0x7fffffffu;
+    return size == 0 ? largest || *out == 0 : size >= 0x00800000u && size <= 0x7f800000u;
+}
+/* Of a constant and a number: the processor's own gives the second where that is NaN, and of two zeros. */
+static void emit_extreme_with(jit_emitter *e, bool largest, int d, int constant, uint32_t bits, int number) {
+    int x = in_register(e, number, T1), c = in_register(e, constant, T0);
+    op3r(e, largest ? vmaxps : vminps, d, c, x);
+    if (largest && bits == 0) op3(e, vaddps, d, d, jit_const(e, 0)); /* -0 beside +0 */
+}
+
 /* The first NaN wins, as in a sum; -0 lies below +0. */
 static void emit_extreme(jit_emitter *e, const jit_ins *i, int d) {
+    uint32_t bits;
+    if (is_plain_constant(e, i->y, i->op == VPROG_MAX, &bits)) {
+        emit_extreme_with(e, i->op == VPROG_MAX, d, i->y, bits, i->x);
+        return;
+    }
+    if (is_plain_constant(e, i->x, i->op == VPROG_MAX, &bits)) {
+        emit_extreme_with(e, i->op == VPROG_MAX, d, i->x, bits, i->y);
+        return;
+    }
     int a = in_register(e, i->x, T0), b = in_register(e, i->y, T1);
     bool largest = i->op == VPROG_MAX;
     if (e->wide) {
@@ -288,14 +320,12 @@ static void pack_words(jit_emitter *e, int r) {
     jit_vex(e, vpermq, T3, 0, jit_reg(T3), false, true, 0x08); /* what the halves of the register have */
 }
 
-/* d = the f16 nearest to the f32 x, in the lower half of each lane; NaN is always the same one. */
-static void to_f16(jit_emitter *e, int d, int x) {
-    jit_encode(e, vcvtps2ph, x, 0, jit_reg(T3), 0, false, 0);
-    op3r(e, vpmovzxwd, T3, 0, T3);
-    emit_with_constant(e, vpandd, T2, T3, 0x8000);
-    emit_with_constant(e, vpord, T2, T2, 0x7e00);
+/* d = x, with one NaN of either sign for all: what becomes an f16. */
+static void same_nan(jit_emitter *e, int d, int x) {
+    emit_with_constant(e, vpandd, T3, x, 0x80000000u);
+    emit_with_constant(e, vpord, T3, T3, 0x7fc00000u);
     compare_floats(e, x, x, UNORDERED);
-    blend(e, d, T3, T2);
+    blend(e, d, x, T3);
 }
 static void from_f16(jit_emitter *e, int d, int x) {
     if (e->wide)
@@ -303,6 +333,13 @@ static void from_f16(jit_emitter *e, int d, int x) {
     else
         pack_words(e, x);
     op3r(e, vcvtph2ps, d, 0, T3);
+}
+/* From memory, where nobody else reads it, without a register on the way. */
+static bool load_f16(jit_emitter *e, const jit_ins *i, int d) {
+    const jit_source *s = i->x < 0 ? &e->sources[~i->x] : NULL;
+    if (!s || s->kind != JIT_VECTOR || e->source_uses[~i->x] != 1 || (e->masked && !e->wide)) return false;
+    jit_encode(e, vcvtph2ps, d, 0, source_operand(e, s), e->masked ? 1 : 0, true, -1);
+    return true;
 }
 
 /* Truncates; what is beyond the type is its least or its largest number, NaN is 0. */
@@ -333,7 +370,23 @@ static void unsigned_to_float(jit_emitter *e, int d, int x) {
     op3r(e, vaddps, d, T3, T2);
 }
 
+/* As simd.inc has it: 1 with the number's sign, or the number and itself. */
+static void emit_sign(jit_emitter *e, vprog_type t, int d, int x) {
+    if (t == VPROG_I32) {
+        emit_with_constant(e, vpminsd, d, x, 1);
+        emit_with_constant(e, vpmaxsd, d, d, UINT32_MAX);
+        return;
+    }
+    emit_with_constant(e, vpandd, T2, x, 0x80000000u);
+    emit_with_constant(e, vpord, T2, T2, 0x3f800000u);
+    op3r(e, vaddps, T3, x, x);
+    op3r(e, vpxord, T1, T1, T1);
+    compare_floats(e, x, T1, OTHER);
+    blend(e, d, T3, T2);
+}
+
 static void emit_unary(jit_emitter *e, const jit_ins *i, int d) {
+    if (i->op == VPROG_LOAD_F16 && load_f16(e, i, d)) return;
     int x = in_register(e, i->x, T0);
     switch ((int)i->op) {
     case VPROG_NEG:
@@ -344,7 +397,12 @@ static void emit_unary(jit_emitter *e, const jit_ins *i, int d) {
             op3r(e, vpsubd, d, T3, x);
         }
         break;
-    case VPROG_ABS: emit_with_constant(e, vpandd, d, x, 0x7fffffffu); break;
+    case VPROG_ABS:
+        if (i->type == VPROG_F32)
+            emit_with_constant(e, vpandd, d, x, 0x7fffffffu);
+        else
+            op3r(e, vpabsd, d, 0, x);
+        break;
     case VPROG_SQRT: op3r(e, vsqrtps, d, 0, x); break;
     case VPROG_RSQRT:
         op3r(e, vsqrtps, T3, 0, x);
@@ -364,10 +422,13 @@ static void emit_unary(jit_emitter *e, const jit_ins *i, int d) {
         shift(e, SHIFT_RIGHT, d, T3, 16);
         break;
     case VPROG_ROUND_F16:
-        to_f16(e, T3, x);
-        from_f16(e, d, T3);
+        same_nan(e, T3, x);
+        jit_encode(e, vcvtps2ph, T3, 0, jit_reg(T3), 0, false, 0);
+        op3r(e, vcvtph2ps, d, 0, T3);
         break;
-    case VPROG_STORE_F16: to_f16(e, d, x); break;
+    case VPROG_STORE_F16: same_nan(e, d, x); break; /* made narrow on its way to memory, where alone it goes */
+    case VPROG_POPCNT: op3r(e, vpopcntd, d, 0, x); break;
+    case VPROG_SIGN: emit_sign(e, i->type, d, x); break;
     case VPROG_LOAD_F16:
         shift(e, SHIFT_RIGHT, T3, x, 16);
         from_f16(e, d, T3);
@@ -405,14 +466,19 @@ static void emit_select(jit_emitter *e, const jit_ins *i, int d) {
     }
 }
 
+static bool counts_bits(void) { /* not every processor with AVX-512 does */
+    return simd_level() == 2 && __builtin_cpu_supports("avx512vpopcntdq");
+}
+
 bool jit_takes(vprog_op op, vprog_type t) {
     bool word = t == VPROG_I32 || t == VPROG_U32, byte = t == VPROG_I8 || t == VPROG_U8;
     if (op < VPROG_OP_COUNT && binary_opcode(op, t).map) return true;
     if (op >= VPROG_EQ && op <= VPROG_LT) return t == VPROG_F32 || word;
     switch ((int)op) {
+    case VPROG_ABS:
+    case VPROG_SIGN: return t == VPROG_F32 || t == VPROG_I32;
     case VPROG_MAX:
     case VPROG_MIN:
-    case VPROG_ABS:
     case VPROG_SQRT:
     case VPROG_RSQRT:
     case VPROG_FLOOR:
@@ -429,6 +495,7 @@ bool jit_takes(vprog_op op, vprog_type t) {
     case VPROG_NEG:
     case VPROG_COPY: return t == VPROG_F32 || word;
     case VPROG_NOT: return word;
+    case VPROG_POPCNT: return word && counts_bits();
     case VPROG_SELECT: return t == VPROG_F32 || word;
     case VPROG_CONVERT + VPROG_F32: return t == VPROG_B1 || word || byte;
     case VPROG_CONVERT + VPROG_I32: return t == VPROG_F32 || t == VPROG_U32 || byte;
@@ -474,6 +541,12 @@ static void store(jit_emitter *e, const jit_ins *i, int r) {
     vprog_type t = stored_type(i);
     jit_operand at = {.kind = AT_POINTER, .ptr = (uint32_t)i->store, .scale = size_log(t)};
     int mask = e->masked ? 1 : 0;
+    if (i->op == VPROG_STORE_F16) {
+        bool one = e->masked && !e->wide;
+        jit_encode(e, vcvtps2ph, r, 0, one ? jit_reg(T3) : at, mask && e->wide ? 1 : 0, false, 0);
+        if (one) store_lanes(e, at, size_log(t), T3);
+        return;
+    }
     if (t == VPROG_B1 || (t == VPROG_U8 && !e->wide)) {
         emit_with_constant(e, vpandd, T3, r, t == VPROG_B1 ? 1 : 0xff);
         r = T3;

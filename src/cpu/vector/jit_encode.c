@@ -24,7 +24,8 @@ jit_operand jit_reg(int r) {
 jit_operand jit_const(jit_emitter *e, uint32_t v) {
     jit_operand o = {.kind = AT_CONST, .broadcast = e->wide};
     for (o.constant = 0; o.constant < e->n_constants; o.constant++)
-        if (e->constants[o.constant] == v) return o;
+        if (e->constants[o.constant] == v)
+            return o.constant < e->n_resident ? jit_reg(e->most_reg - 1 - (int)o.constant) : o;
     if (!VEC_PUSH(e->constants, e->n_constants, e->cap_constants, v)) e->failed = true;
     return o;
 }

@@ -3,6 +3,9 @@
  * element
  * (`masked` says so too): vectors are loaded as one element for all lanes, of which the first is stored.
  *
+ * Registers that no value needs hold the constants that come first in the code: an instruction that reads one from
+ * memory takes the processor's path for loads, of which it has fewer than of those for arithmetic.
+ *
  * Registers: rdi the pointers, rsi the count, rcx the element, rax a pointer beyond the first eight, the other pointers
  * in `jit_bases`; vector registers hold values, and T0 to T3 live within one instruction (28 to 31, with AVX2 12 to
  * 15); k1 masks the rest, k2 is a comparison's answer, with AVX2 register MASK. A bool in a register is 32 bits of ones
@@ -38,6 +41,8 @@ typedef struct jit_emitter {
     size_t n, cap;
     uint32_t *constants; /* behind the code */
     size_t n_constants, cap_constants;
+    size_t n_resident; /* the first constants are in registers from most_reg - 1 downwards */
+    int most_reg, peak; /* registers for values and constants; those that values needed */
     struct fixup {
         size_t at, end; /* of the displacement, of the instruction */
         uint32_t constant;
@@ -53,6 +58,7 @@ typedef struct jit_emitter {
     bool masked, failed;
 } jit_emitter;
 
+extern const jit_opcode jit_broadcast; /* one 32-bit element to all lanes */
 /* --- jit_encode.c; an instruction for which there is no memory sets `failed` --- */
 void jit_put(jit_emitter *e, unsigned b);
 void jit_put32(jit_emitter *e, uint32_t v);
