@@ -1,6 +1,7 @@
 /* Moving elements by all threads: strided copies, fills, conversions. */
 #include "cpu/vector/move.h"
 #include "cpu/vector/simd.h"
+#include "cpu/vector/vprog.h"
 #include "ir/interp_int.h"
 
 /* Where the source is contiguous along another dim than the destination, squares of one cache line by as many are
@@ -95,10 +96,7 @@ TRANSPOSE(uint64_t)
 
 #define STRIDED(T)                                                                     \
     static void strided_##T(T *dst, int64_t ds, const T *src, int64_t ss, int64_t n) { \
-        if (ds == 1 && ss == 0)                                                        \
-            for (int64_t i = 0; i < n; i++) dst[i] = *src;                             \
-        else                                                                           \
-            for (int64_t i = 0; i < n; i++) dst[i * ds] = src[i * ss];                 \
+        for (int64_t i = 0; i < n; i++) dst[i * ds] = src[i * ss];                     \
     }
 STRIDED(uint8_t)
 STRIDED(uint16_t)
@@ -108,6 +106,11 @@ STRIDED(uint64_t)
 static void copy_row(size_t elem, char *dst, int64_t ds, const char *src, int64_t ss, int64_t n) {
     if (ds == 1 && ss == 1) {
         memcpy(dst, src, (size_t)n * elem);
+        return;
+    }
+    vprog_type t;
+    if (ds == 1 && ss == 0 && vprog_type_of_size(elem, &t)) {
+        simd_get()->ops[VPROG_FILL][t](dst, src, NULL, NULL, n);
         return;
     }
     switch (elem) {

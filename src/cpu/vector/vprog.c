@@ -93,6 +93,13 @@ int vprog_emit(vprog_builder *b, vprog_op op, vprog_type t, int x, int y, int z)
                                 .of = t});
 }
 
+int vprog_find(const vprog_builder *b, vprog_op op, vprog_type t, int x, int y) {
+    for (size_t i = 0; i < b->n; i++)
+        if (b->ins[i].fn && b->ins[i].op == op && b->ins[i].of == t && b->ins[i].x == x && b->ins[i].y == y)
+            return (int)i;
+    return -1;
+}
+
 void vprog_store(vprog_builder *b, int value, uint32_t out, xt_dtype memory) {
     struct root r = {value, out, memory};
     if (value < 0 || !VEC_PUSH(b->roots, b->n_roots, b->cap_roots, r)) b->failed = true;

@@ -38,6 +38,8 @@ void vprog_abandon(vprog_builder *b);
  * is spoiled). */
 int vprog_load(vprog_builder *b, const vprog_source *s, vprog_type t);
 int vprog_emit(vprog_builder *b, vprog_op op, vprog_type t, int x, int y, int z); /* t: of the operands */
+/* The value that such an instruction of these two operands gives already; -1: none. */
+int vprog_find(const vprog_builder *b, vprog_op op, vprog_type t, int x, int y);
 bool vprog_lacks(const vprog_builder *b); /* a type had no such instruction; otherwise -1 is for want of memory */
 void vprog_store(vprog_builder *b, int value, uint32_t out,
                  xt_dtype memory); /* the value is the thunk's output `out` */

@@ -9,30 +9,29 @@ static void load_runs(const vprog_source *s, int32_t *d, int64_t begin, int64_t 
     }
 }
 
+/* Numbers that step with each `inner` elements. */
+static void load_steps(const vprog_source *s, char *d, int64_t begin, int64_t n) {
+    const vprog_type t = s->elem == 4 ? VPROG_I32 : VPROG_I64;
+    int64_t value = begin / s->inner % s->size, run = s->inner - begin % s->inner;
+    for (; n > 0; d += run * (int64_t)s->elem, n -= run, run = s->inner, value = value + 1 == s->size ? 0 : value + 1) {
+        int32_t narrow = (int32_t)value;
+        if (run > n) run = n;
+        if (run >= 16)
+            simd_get()->ops[VPROG_FILL][t](d, s->elem == 4 ? (const void *)&narrow : &value, NULL, NULL, run);
+        else if (s->elem == 4)
+            for (int64_t i = 0; i < run; i++) ((int32_t *)(void *)d)[i] = narrow;
+        else
+            for (int64_t i = 0; i < run; i++) ((int64_t *)(void *)d)[i] = value;
+    }
+}
+
 static void load_block(const vprog_source *s, void *dst, void *const *in, int64_t begin, int64_t n) {
     if (s->kind == VPROG_IOTA && s->elem == 4 && s->inner == 1) {
         load_runs(s, dst, begin, n);
         return;
     }
-    if (s->kind == VPROG_IOTA && s->elem == 4) {
-        int32_t *d = dst;
-        for (int64_t i = 0, within = begin % s->inner, value = begin / s->inner % s->size; i < n; i++) {
-            d[i] = (int32_t)value;
-            if (++within < s->inner) continue;
-            within = 0;
-            if (++value == s->size) value = 0;
-        }
-        return;
-    }
     if (s->kind == VPROG_IOTA) {
-        int64_t *d = dst, within = begin % s->inner, value = begin / s->inner % s->size;
-        for (int64_t i = 0; i < n; i++) {
-            d[i] = value;
-            if (++within == s->inner) {
-                within = 0;
-                if (++value == s->size) value = 0;
-            }
-        }
+        load_steps(s, dst, begin, n);
         return;
     }
     const void *src = s->kind == VPROG_SPLAT ? (const void *)s->splat : in[s->in];
