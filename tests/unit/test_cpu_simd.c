@@ -338,6 +338,89 @@ static void sizes_of_complex_numbers(void **state) {
     }
 }
 
+/* Products of pairs, by C's own where it says that some are wanted; whole ones to the bit. */
+static void products_of_complex_numbers(void **state) {
+    (void)state;
+    static const float parts[] = {0.0f, -0.0f, 1.0f, -3.0f, 1e-10f, 3e18f, INFINITY, -INFINITY, NAN, 7e5f};
+    enum { N = BASE_COUNT(parts), ALL = N * N * N * N };
+    static float a[2 * ALL], b[2 * ALL], got[2 * ALL];
+    const simd_ops *sets[] = {&simd_base, simd_get()};
+    for (int i = 0; i < ALL; i++) {
+        a[2 * i] = parts[i % N], a[2 * i + 1] = parts[i / N % N];
+        b[2 * i] = parts[i / N / N % N], b[2 * i + 1] = parts[i / N / N / N];
+    }
+    for (int set = 0; set < 2; set++) {
+        bool any = sets[set]->mul_c64(got, a, b, ALL);
+        assert_true(any);
+        for (int i = 0; i < ALL; i++) {
+            double re = (double)a[2 * i] * (double)b[2 * i] - (double)a[2 * i + 1] * (double)b[2 * i + 1];
+            double im = (double)a[2 * i] * (double)b[2 * i + 1] + (double)a[2 * i + 1] * (double)b[2 * i];
+            bool alone = sets[set]->mul_c64(got + 2 * i, a + 2 * i, b + 2 * i, 1);
+            if (isnan(re) || isnan(im)) assert_true(alone);
+            if (alone) continue;
+            if (!close_enough((double)(float)re, (double)got[2 * i], 1e-6) ||
+                !close_enough((double)(float)im, (double)got[2 * i + 1], 1e-6))
+                fail_msg("%s: product %d is %g + %gi, expected %g + %gi", sets[set]->name, i, (double)got[2 * i],
+                         (double)got[2 * i + 1], re, im);
+        }
+    }
+}
+
+/* Against f64's, over ordinary operands to 1 unit in the last place, and exactly on all pairs of special ones. */
+static void powers_are_accurate(void **state) {
+    (void)state;
+    enum { N = 1 << 16 };
+    static const float special[] = {0.0f,     -0.0f,     1.0f, -1.0f, 2.0f,        -2.0f, 0.5f,    -0.5f, 3.0f,
+                                    INFINITY, -INFINITY, NAN,  2.5f,  16777215.0f, 1e30f, -1e-30f, -3.0f, 16777216.0f};
+    static float x[N], y[N], got[N];
+    const simd_ops *sets[] = {&simd_base, simd_get()};
+    for (int set = 0; set < 2; set++) {
+        const vprog_fn power = sets[set]->ops[VPROG_POW][VPROG_F32];
+        for (int i = 0; i < N; i++) {
+            x[i] = (float)exp(((double)(rng_bits(3, 1, (uint64_t)i) >> 11) * 0x1p-53 - 0.5) * 40);
+            y[i] = (float)(((double)(rng_bits(3, 2, (uint64_t)i) >> 11) * 0x1p-53 - 0.5) * 8);
+        }
+        power(got, x, y, NULL, N);
+        for (int i = 0; i < N; i++) {
+            double want = pow((double)x[i], (double)y[i]);
+            if (want > 3.4e38 || want < 1.2e-38) continue;
+            if (fabs((double)got[i] - want) > ulp((float)want))
+                fail_msg("%s: %.9g ^ %.9g is %.9g, expected %.9g", sets[set]->name, (double)x[i], (double)y[i],
+                         (double)got[i], want);
+        }
+        for (size_t i = 0; i < BASE_COUNT(special) * BASE_COUNT(special); i++) {
+            float a = special[i / BASE_COUNT(special)], b = special[i % BASE_COUNT(special)], r;
+            power(&r, &a, &b, NULL, 1);
+            float want = (float)pow((double)a, (double)b);
+            if (isnan(want) ? isnan(r) : close_enough((double)want, (double)r, 1e-7) && signbit(want) == signbit(r))
+                continue;
+            if (fabsf(want) < 1.2e-38f && fabsf(r) < 1.2e-38f && signbit(want) == signbit(r)) continue;
+            fail_msg("%s: %g ^ %g is %g, expected %g", sets[set]->name, (double)a, (double)b, (double)r, (double)want);
+        }
+    }
+}
+
+/* Rows at any distance, folded four at a time, are what one after the other gives. */
+static void stacked_rows_fold_in_order(void **state) {
+    (void)state;
+    enum { N = 37, STEP = 41, ROWS = 11 };
+    static float x[STEP * ROWS];
+    const simd_ops *sets[] = {&simd_base, simd_get()};
+    for (int i = 0; i < STEP * ROWS; i++) x[i] = i % 17 == 3 ? NAN : i % 5 ? (float)i * 0.37f - 50 : -0.0f;
+    for (int k = 0; k < 2 * FOLD_COUNT; k++)
+        for (int64_t rows = 0; rows <= ROWS; rows++)
+            for (int64_t n = 1; n <= N; n += 6) {
+                float want[N], got[N];
+                for (int i = 0; i < N; i++) want[i] = got[i] = (float)(i - 9);
+                for (int64_t r = 0; r < rows; r++) sets[k % 2]->fold_rows[k / 2](want, x + r * STEP, n);
+                sets[k % 2]->fold_stack[k / 2](got, x, STEP, rows, n);
+                for (int i = 0; i < N; i++)
+                    if (memcmp(&want[i], &got[i], 4) != 0 && !(isnan(want[i]) && isnan(got[i])))
+                        fail_msg("fold %d of %s: %lld rows of %lld", k / 2, sets[k % 2]->name, (long long)rows,
+                                 (long long)n);
+            }
+}
+
 /* By the definition: the nearest multiple of the distance between f16 numbers of that exponent, ties to
  * the even one. */
 static float nearest_f16(float x) {
@@ -377,6 +460,9 @@ static void narrow_floats_round_to_nearest_even(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(functions_are_accurate),
                                        cmocka_unit_test(wide_functions_are_accurate),
+                                       cmocka_unit_test(products_of_complex_numbers),
+                                       cmocka_unit_test(powers_are_accurate),
+                                       cmocka_unit_test(stacked_rows_fold_in_order),
                                        cmocka_unit_test(halves_agree),
                                        cmocka_unit_test(large_angles_change_no_others),
                                        cmocka_unit_test(instruction_sets_agree),

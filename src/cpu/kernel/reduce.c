@@ -10,7 +10,7 @@
 #include "cpu/vector/fold.h"
 #include "cpu/vector/fold_axes.h"
 
-enum { ROW_TILE = 1024, SHORT = 64 };
+enum { ROW_TILE = 1024, SHORT = 64, LEAST_ABREAST = 8 /* rows of a tile, for short ones to be made longer */ };
 
 typedef struct reduce_state {
     fold_op fold;
@@ -79,29 +79,68 @@ static void short_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-/* Rows are folded in groups of 64 before they join the total, which keeps long sums accurate. */
+/* acc joined by `count` rows of n, `step` apart. */
+static void fold_stack(const reduce_run *r, float *acc, int64_t at, int64_t step, int64_t count, int64_t n,
+                       float *buf) {
+    if (!r->s->half) {
+        r->simd->fold_stack[r->s->fold](acc, (const float *)(const void *)r->src + at, step, count, n);
+        return;
+    }
+    for (; count > 0; count--, at += step) r->simd->fold_rows[r->s->fold](acc, row_at(r, at, n, buf), n);
+}
+
+/* Rows are folded in groups of 64 before they join the total, which keeps long sums accurate. The reduced dims but the
+ * last are walked; rows of the last lie at one distance. */
+static void fold_groups(const reduce_run *r, float *acc, int64_t base, int64_t from, int64_t to, int64_t n) {
+    const fold_axes *a = &r->s->axes;
+    float buf[ROW_TILE], group[ROW_TILE], neutral = cpu_fold_neutral(r->s->fold);
+    int64_t last = a->n_red ? a->red_dims[a->n_red - 1] : 1, step = a->n_red ? a->red_strides[a->n_red - 1] : 0;
+    while (from < to) {
+        int64_t stop = from + 64 < to ? from + 64 : to;
+        for (int64_t j = 0; j < n; j++) group[j] = neutral;
+        while (from < stop) {
+            int64_t count = last - from % last < stop - from ? last - from % last : stop - from;
+            fold_stack(r, group, base + cpu_fold_at(from, a->n_red, a->red_dims, a->red_strides), step, count, n, buf);
+            from += count;
+        }
+        r->simd->fold_rows[r->s->fold](acc, group, n);
+    }
+}
+
+/* Short rows one behind the other are longer ones, as many as fit, whose pieces are folded at the end. */
+static void fold_short_rows(const reduce_run *r, float *acc, int64_t base, int64_t from, int64_t to) {
+    const int64_t run = r->s->axes.run, abreast = ROW_TILE / run, n = abreast * run;
+    float buf[ROW_TILE], group[ROW_TILE], all[ROW_TILE], neutral = cpu_fold_neutral(r->s->fold);
+    for (int64_t j = 0; j < n; j++) all[j] = neutral;
+    while (to - from >= abreast) {
+        int64_t count = (to - from) / abreast < 64 ? (to - from) / abreast : 64;
+        for (int64_t j = 0; j < n; j++) group[j] = neutral;
+        fold_stack(r, group, base + from * run, n, count, n, buf);
+        r->simd->fold_rows[r->s->fold](all, group, n);
+        from += count * abreast;
+    }
+    fold_stack(r, all, base + from * run, 0, to > from, (to - from) * run, buf);
+    r->simd->fold_stack[r->s->fold](acc, all, run, abreast, run);
+}
+
 static void rows(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const reduce_run *r = ctx;
     const reduce_state *s = r->s;
-    float buf[ROW_TILE], group[ROW_TILE];
+    bool short_ones = s->axes.n_red == 1 && s->axes.red_strides[0] == s->axes.run && 2 * s->axes.run <= ROW_TILE &&
+                      s->axes.red / s->parts * s->axes.run >= LEAST_ABREAST * ROW_TILE;
     for (int64_t t = begin; t < end; t++) {
         int64_t p = t / (s->axes.keep * s->tiles), k = t / s->tiles % s->axes.keep, tile = t % s->tiles;
         int64_t at = tile * ROW_TILE, n = s->axes.run - at < ROW_TILE ? s->axes.run - at : ROW_TILE;
         int64_t base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides) + at;
+        int64_t from = s->axes.red * p / s->parts, to = s->axes.red * (p + 1) / s->parts;
         float *acc = r->partial + p * s->axes.keep * s->axes.run + k * s->axes.run + at,
               neutral = cpu_fold_neutral(s->fold);
         for (int64_t i = 0; i < n; i++) acc[i] = neutral;
-        int64_t red1 = s->axes.red * (p + 1) / s->parts;
-        for (int64_t i = s->axes.red * p / s->parts; i < red1;) {
-            int64_t stop = i + 64 < red1 ? i + 64 : red1;
-            for (int64_t j = 0; j < n; j++) group[j] = neutral;
-            for (; i < stop; i++)
-                r->simd->fold_rows[s->fold](
-                    group,
-                    row_at(r, base + cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides), n, buf), n);
-            r->simd->fold_rows[s->fold](acc, group, n);
-        }
+        if (short_ones)
+            fold_short_rows(r, acc, base, from, to);
+        else
+            fold_groups(r, acc, base, from, to, n);
     }
 }
 

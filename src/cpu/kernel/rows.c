@@ -1,6 +1,6 @@
 /* Elementwise ops whose element types the fused loops have no registers for (complex numbers, 8-bit floats,
  * sub-byte integers, total order, reduce_precision): one typed row loop each, the reference interpreter's own, over
- * all threads. Sizes of complex numbers, for which C has no vectors, are a loop of simd.inc. */
+ * all threads. Sizes and products of complex numbers, for which C has no vectors, are loops of simd.inc. */
 #include "cpu/kernel/kernel.h"
 #include "ir/interp_int.h"
 
@@ -9,13 +9,23 @@ typedef struct rows_state {
     size_t size[3], out_size;
     bool one[3]; /* an operand of one element stands for all */
     int64_t count;
-    void (*abs)(float *d, const float *z, int64_t n); /* NULL: the interpreter's loop */
+    /* NULL: the interpreter's loop */
+    void (*abs)(float *d, const float *z, int64_t n);
+    bool (*mul)(float *d, const float *a, const float *b, int64_t n);
 } rows_state;
 typedef struct rows_run {
     const rows_state *s;
     void *const *in;
     char *out;
 } rows_run;
+
+/* Through memory of its own: the result may lie where an operand does, which the interpreter's loop still needs. */
+static bool multiply(const rows_state *s, void *out, const void *const *in, int64_t n) {
+    float product[2 * INTERP_CHUNK];
+    if (s->mul(product, in[0], in[1], n)) return false;
+    memcpy(out, product, (size_t)n * 2 * sizeof *product);
+    return true;
+}
 
 static void rows_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
@@ -33,7 +43,8 @@ static void rows_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         const void *in[3] = {0};
         for (int k = 0; k < s->e.n_in; k++)
             in[k] = s->one[k] ? (const void *)repeated[k] : (const char *)r->in[k] + (size_t)at * s->size[k];
-        ew_run(&s->e, n, in, r->out + (size_t)at * s->out_size);
+        void *out = r->out + (size_t)at * s->out_size;
+        if (!s->mul || !multiply(s, out, in, n)) ew_run(&s->e, n, in, out);
     }
 }
 
@@ -58,6 +69,7 @@ CPU_LOWER(rows) {
         if (!s.one[k] && s.size[k] == s.out_size) in_place |= UINT64_C(1) << k;
     }
     if (op->code == OP_abs && op->in[0]->type->dtype == XT_C64) s.abs = simd_get()->abs_c64;
+    if (op->code == OP_multiply && op->out[0].type->dtype == XT_C64) s.mul = simd_get()->mul_c64;
     rows_state *kept = base_malloc(sizeof *kept);
     if (!kept) return status_oom(sizeof *kept, "a plan");
     *kept = s;

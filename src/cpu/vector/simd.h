@@ -101,6 +101,8 @@ typedef struct simd_ops {
     const vprog_fn (*ops)[VPROG_TYPE_COUNT]; /* [VPROG_OP_COUNT]; NULL where the type has no such op */
     float (*fold[FOLD_COUNT])(const float *x, int64_t n); /* n > 0 */
     void (*fold_rows[FOLD_COUNT])(float *acc, const float *x, int64_t n); /* acc[i] = fold(acc[i], x[i]) */
+    /* the same of x[i], x[step + i], ..., one row after the other */
+    void (*fold_stack[FOLD_COUNT])(float *acc, const float *x, int64_t step, int64_t rows, int64_t n);
     /* acc[i] = fold(acc[i], x[i * step]); acc lies elsewhere */
     void (*fold_steps[FOLD_COUNT])(float *acc, const float *x, int64_t step, int64_t n);
     /* out[k] = the fold of the n numbers x[k * n + ...], 0 < n <= 64 */
@@ -129,6 +131,9 @@ typedef struct simd_ops {
     void (*starts[VPROG_TYPE_COUNT])(int64_t *off, const void *index, int64_t step, int64_t n, int64_t stride,
                                      int64_t limit, bool clamp);
     void (*abs_c64)(float *d, const float *z, int64_t n); /* of pairs of real and imaginary parts */
+    /* Products of pairs; true where a part of one is NaN, as those are that C's rules make infinite: d, which lies
+     * elsewhere, is then not to be used. */
+    bool (*mul_c64)(float *d, const float *a, const float *b, int64_t n);
     /* Elements [begin, begin + n) of a view of src, n > 0, by element size 1, 2, 4, 8: runs along the
      * last dim, the outer dims an odometer. */
     void (*gather[4])(void *dst, const void *src, const view *v, int64_t begin, int64_t n);
