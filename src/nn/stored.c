@@ -1,13 +1,14 @@
 /* Values of files that stay there until a tensor is used: then they are read straight into the memory that the tensor
- * has on the device, by several threads, and never where another value takes their place. Small values are read when
- * the file is loaded. */
+ * has on the device, by several threads, and never where another value takes their place. Matrices that lie transposed
+ * in the file are read some rows at a time. Small values are read when the file is loaded. */
 #include <pthread.h>
 #include <unistd.h>
 
 #include "format/safetensors.h"
 #include "nn/nn.h"
 
-enum { THREADS = 4, CHUNK = 1 << 18 }; /* elements of a chunk that is converted */
+enum { THREADS = 4, CHUNK = 1 << 18 }; /* elements of a chunk that is converted or turned */
+enum { BAND = 16 }; /* rows and columns that are turned together: their lines stay in the first-level cache */
 static const uint64_t LARGE = 1 << 20; /* bytes */
 
 bool nn_stays_stored(const st_entry *e) {
@@ -41,10 +42,54 @@ xt_status nn_loaded_fetch(nn_loaded *l) {
 typedef struct piece {
     const st_entry *e;
     xt_dtype want;
-    int64_t from, to; /* elements */
+    bool turned;
+    int64_t from, to; /* elements; rows of the file's matrix where it is turned */
     char *memory; /* of the whole tensor */
     xt_status failed;
 } piece;
+
+/* Rows [first, first + n) of a file's matrix of `rows` rows become columns. */
+#define TURN(name, type)                                                                                     \
+    static void name(const void *chunk, int64_t first, int64_t n, int64_t rows, int64_t columns, void *to) { \
+        const type *in = chunk;                                                                              \
+        type *out = (type *)to + first;                                                                      \
+        for (int64_t r = 0; r < n; r += BAND)                                                                \
+            for (int64_t q = 0; q < columns; q += BAND)                                                      \
+                for (int64_t j = q; j < q + BAND && j < columns; j++)                                        \
+                    for (int64_t i = r; i < r + BAND && i < n; i++) out[j * rows + i] = in[i * columns + j]; \
+    }
+TURN(turn_1, uint8_t)
+TURN(turn_2, uint16_t)
+TURN(turn_4, uint32_t)
+TURN(turn_8, uint64_t)
+
+static bool can_turn(xt_dtype have, xt_dtype want) {
+    size_t size = xt_dtype_size(want);
+    return (have == want || nn_converts_some(have, want)) && (size == 1 || size == 2 || size == 4 || size == 8);
+}
+
+static xt_status turn_rows(const piece *p) {
+    int64_t rows = p->e->dims[0], columns = p->e->dims[1], some = CHUNK / columns / BAND * BAND;
+    size_t have = xt_dtype_size(p->e->dtype), want = xt_dtype_size(p->want);
+    if (some < BAND) some = BAND;
+    bool converts = p->e->dtype != p->want;
+    size_t n_all = (size_t)(some * columns);
+    char *chunk = base_malloc(n_all * have), *wide = converts ? base_malloc(n_all * want) : NULL;
+    xt_status s = chunk && (wide || !converts) ? NULL : status_oom(n_all * (have + want), p->e->name);
+    for (int64_t r = p->from; r < p->to && !s; r += some) {
+        int64_t n = p->to - r < some ? p->to - r : some;
+        s = st_read_part(p->e, (uint64_t)(r * columns) * have, chunk, (size_t)(n * columns) * have);
+        if (s) break;
+        if (converts) nn_convert_some(p->e->dtype, chunk, p->want, wide, n * columns);
+        (want == 1   ? turn_1
+         : want == 2 ? turn_2
+         : want == 4 ? turn_4
+                     : turn_8)(converts ? wide : chunk, r, n, rows, columns, p->memory);
+    }
+    base_free(chunk);
+    base_free(wide);
+    return s;
+}
 
 static xt_status read_chunks(const piece *p) {
     size_t have = xt_dtype_size(p->e->dtype), want = xt_dtype_size(p->want);
@@ -64,19 +109,19 @@ static xt_status read_chunks(const piece *p) {
 
 static void *read_piece(void *user) {
     piece *p = user;
-    p->failed = read_chunks(p);
+    p->failed = p->turned ? turn_rows(p) : read_chunks(p);
     return NULL;
 }
 
-static xt_status read_pieces(const st_entry *e, const ir_type *type, void *memory) {
+static xt_status read_pieces(const st_entry *e, bool turned, const ir_type *type, void *memory) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int64_t n = cores < 1 ? 1 : cores > THREADS ? THREADS : cores;
+    int64_t n = cores < 1 ? 1 : cores > THREADS ? THREADS : cores, all = turned ? e->dims[0] : type->count;
     piece p[THREADS];
     pthread_t thread[THREADS];
     bool running[THREADS] = {false};
     xt_status first = NULL;
     for (int64_t k = 0; k < n; k++)
-        p[k] = (piece){e, type->dtype, type->count * k / n, type->count * (k + 1) / n, memory, NULL};
+        p[k] = (piece){e, type->dtype, turned, all * k / n, all * (k + 1) / n, memory, NULL};
     for (int64_t k = 1; k < n; k++) running[k] = pthread_create(&thread[k], NULL, read_piece, &p[k]) == 0;
     for (int64_t k = 0; k < n; k++)
         if (!running[k]) read_piece(&p[k]);
@@ -93,8 +138,9 @@ static xt_status read_pieces(const st_entry *e, const ir_type *type, void *memor
 static xt_status fill(void *user, const ir_type *type, void *memory) {
     const nn_loaded *l = user;
     XT_TRY(st_check_unchanged(l->entry));
-    if (!l->turned && (l->type == type || nn_converts_some(l->type->dtype, type->dtype)))
-        return read_pieces(l->entry, type, memory);
+    xt_dtype have = l->entry->dtype, want = type->dtype;
+    if (l->turned ? can_turn(have, want) : l->type == type || nn_converts_some(l->type->dtype, want))
+        return read_pieces(l->entry, l->turned, type, memory);
     nn_loaded whole = *l; /* its file stays l's */
     xt_status s = nn_loaded_fetch(&whole);
     if (!s) s = nn_convert(&whole, type);
