@@ -8,6 +8,7 @@
 #include <xtrain/names.h>
 #include <xtrain/linalg.h>
 #include <xtrain/special.h>
+#include <xtrain/sparse.h>
 #include <xtrain/losses.h>
 #include <xtrain/distributions.h>
 #include <xtrain/functional.h>
