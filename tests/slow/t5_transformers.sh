@@ -26,7 +26,7 @@ SIZES = dict(vocab_size=60, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads
 KINDS = {"t5": dict(), "v1_1": dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False),
          "deep": dict(feed_forward_proj="gated-gelu", num_decoder_layers=3, relative_attention_num_buckets=16,
                       relative_attention_max_distance=40)}
-STEPS, RATE, TOKENS = 6, 1e-2, 200
+STEPS, RATE, TOKENS = 6, 1e-4, 200  # a higher rate, and f32 and f64 go apart there
 
 
 torch.set_num_threads(1)
@@ -93,7 +93,7 @@ def compare(theirs, ours):
         a, b = theirs.eval()(**x).logits, ours.eval()(**x).logits
     far = (a - b).abs().max().item()
     print(f"logits differ by {far:.2g} at most, of a range of {(a.max() - a.min()).item():.3g}")
-    assert far < 2e-3 and a.max() - a.min() > 1, far
+    assert far < 5e-4 and a.max() - a.min() > 1, far
 
 
 def load(folder):
@@ -113,7 +113,7 @@ def judge(kind):
         assert len(made) == TOKENS and [t for t in made if t != 1] == ours, (len(line), made, ours)
     before = [p.clone() for p in base.parameters()]
     print(f"{kind}: whole, loss {train(base):.5f}")
-    assert any((p - q).abs().max() > 1e-2 for p, q in zip(base.parameters(), before))
+    assert any((p - q).abs().max() > 3e-4 for p, q in zip(base.parameters(), before))
     compare(base, load(kind + "-whole"))
     theirs = peft.PeftModel.from_pretrained(load(kind), kind + "-adapter", is_trainable=True)
     print(f"{kind}: an adapter, loss {train(theirs):.5f}")
@@ -132,7 +132,7 @@ sys.exit(bool(failed))
 P
 cd "$tmp" || exit 1
 fit() {
-    "$XTRAIN" fit "$@" --data pairs.jsonl --batch 9 --steps 6 --epochs 6 --lr 0.01 --schedule constant --warmup 0 \
+    "$XTRAIN" fit "$@" --data pairs.jsonl --batch 9 --steps 6 --epochs 6 --lr 0.0001 --schedule constant --warmup 0 \
         >out 2>&1 || { tail -n 3 out; false; }
 }
 check "folders of transformers' and adapters of peft's" "$python" theirs.py make
