@@ -35,9 +35,9 @@ const model *model_folder_kind(const char *name);
  * is open, is at most what the model can see. The weights must be there, but are not read yet. */
 xt_status model_folder_read(const char *name, const char *dir, model_options *o, model_folder *out);
 void *model_folder_user(model_folder *f, model_options *o);
-/* Builds the module; of a dtype that it was given before. */
 /* The kind that the config.json of a folder says: its "model_type"; NULL where it is none that is known. */
 xt_status model_folder_kind_of(const char *dir, const model **out);
+/* Builds the module; of a dtype that it was given before. */
 xt_status model_folder_load(model_folder *f, xt_module *net);
 /* The folder is made. Weights lie in shards of at most 5 GB, the other files are those of f; config.json says the dtype
  * that was trained. Of a network that lies divided over the ranks every rank calls it, and rank 0 writes. */

@@ -30,10 +30,10 @@ static char *path_of(const char *name, char out[128]) {
 static void read_as(const char *name) {
     model_options o = {0};
     static model_folder f;
-    bool gpt2;
+    const model *said;
     xt_status_free(model_folder_read(name, folder, &o, &f));
     if (f.form == FOLDER_ENCODER) encoder_folder_free(&f.encoder);
-    xt_status_free(model_folder_is_gpt2(folder, &gpt2));
+    xt_status_free(model_folder_kind_of(folder, &said));
 }
 static void gpt2_folder(void) {
     read_as("gpt2");
@@ -46,6 +46,9 @@ static void bert_folder(void) {
 }
 static void vit_folder(void) {
     read_as("vit");
+}
+static void t5_folder(void) {
+    read_as("t5");
 }
 
 static void chat(void) {
@@ -154,7 +157,8 @@ static const kind kinds[] = {{{"config.json"}, gpt2_folder},
                              {{"adapter_config.json", "adapter_model.safetensors"}, adapter},
                              {{"t.jsonl"}, texts},
                              {{"t.bin.json", "t.bin"}, tokens},
-                             {{"hosts"}, hosts}};
+                             {{"hosts"}, hosts},
+                             {{"config.json"}, t5_folder}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static void silent(xt_severity severity, const char *text, size_t n, void *user) {
