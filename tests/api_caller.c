@@ -269,6 +269,9 @@ static const xt_tensor *pick_tensors(void) {
 static xt_dist pick_dist(void) {
     return PICK(dists);
 }
+static xt_sparse pick_sparse(void) {
+    return (xt_sparse){pick_long(), pick_long(), pick_tensor(), pick_tensor(), pick_tensor()};
+}
 static xt_metric pick_metric(void) {
     return PICK(metrics);
 }

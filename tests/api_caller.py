@@ -74,7 +74,7 @@ NUMBERS = {"int": "pick_int()", "int64_t": "pick_long()", "uint64_t": "(uint64_t
            "size_t": "(size_t)pick_count(64)", "double": "pick_double()", "float": "(float)pick_double()",
            "bool": "one_in(2)", "char": "(char)pick_int()", "xt_dtype": "pick_dtype()", "xt_tensor": "pick_tensor()",
            "xt_list": "pick_list()", "xt_spec": "pick_spec()", "xt_dist": "pick_dist()", "xt_metric": "pick_metric()",
-           "xt_sampler": "pick_sampler()",
+           "xt_sampler": "pick_sampler()", "xt_sparse": "pick_sparse()",
            "xt_rng_state": "(xt_rng_state){{1, 2, 3, 4}}", "xt_status": "NULL"}
 COUNT = r"(n|n_\w+|count|max|size|bytes|rank|arg_size)$"
 

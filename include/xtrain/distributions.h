@@ -243,11 +243,11 @@ typedef enum xt_transform_kind {
     XT_POSITIVE_DEFINITE_TRANSFORM, /* [...,D,D] */
     XT_CORR_CHOLESKY_TRANSFORM /* [...,D (D - 1) / 2] -> [...,D,D] */
 } xt_transform_kind;
-#define xt_transform(kind, x) xt_transform_at(XT_HERE, kind, x)
-#define xt_transform_inverse(kind, y) xt_transform_inverse_at(XT_HERE, kind, y)
+#define xt_transform(kind, x) xt_transform_at(XT_HERE, XT_WORD_(xt_transform_kind, kind), x)
+#define xt_transform_inverse(kind, y) xt_transform_inverse_at(XT_HERE, XT_WORD_(xt_transform_kind, kind), y)
 /* log |dy/dx|, of y = xt_transform(kind, x): for each element, or each vector [...]; an error for those that are not
  * one to one, and for the two of matrices [...,D,D], as in PyTorch */
-#define xt_transform_log_slope(kind, x, y) xt_transform_log_slope_at(XT_HERE, kind, x, y)
+#define xt_transform_log_slope(kind, x, y) xt_transform_log_slope_at(XT_HERE, XT_WORD_(xt_transform_kind, kind), x, y)
 XT_API xt_tensor xt_transform_at(const xt_src *src, xt_transform_kind kind, xt_tensor x);
 XT_API xt_tensor xt_transform_inverse_at(const xt_src *src, xt_transform_kind kind, xt_tensor y);
 XT_API xt_tensor xt_transform_log_slope_at(const xt_src *src, xt_transform_kind kind, xt_tensor x, xt_tensor y);
