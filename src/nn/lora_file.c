@@ -74,34 +74,32 @@ static xt_status check_config(const char *path, const cJSON *json) {
     return NULL;
 }
 
-/* The part that a tensor is of, made if need be; *out_a says which of the two it is. */
-static lora_part *part_of(lora_file *l, const char *name, bool *out_a) {
+/* The part that a tensor is of, made if need be; *out_a says which of the two it is. by_layer: index + 1. */
+static lora_part *part_of(lora_file *l, map *by_layer, const char *name, bool *out_a) {
     static const char *const ends[] = {"." NN_LORA_A, "." NN_LORA_B};
     size_t n = strlen(name), skip = strncmp(name, outer, sizeof outer - 1) == 0 ? sizeof outer - 1 : 0;
     for (int i = 0; i < 2; i++) {
         size_t k = strlen(ends[i]);
         if (n <= k + skip || strcmp(name + n - k, ends[i]) != 0) continue;
         *out_a = i == 0;
-        for (size_t p = 0; p < l->n; p++)
-            if (strlen(l->parts[p].layer) == n - k - skip && memcmp(l->parts[p].layer, name + skip, n - k - skip) == 0)
-                return &l->parts[p];
-        str layer = STR_INIT;
-        str_appendn(&layer, name + skip, n - k - skip);
-        lora_part made = {.layer = layer.failed ? NULL : base_strdup(str_cstr(&layer))};
-        str_free(&layer);
-        if (made.layer && VEC_PUSH(l->parts, l->n, l->cap, made)) return &l->parts[l->n - 1];
-        base_free(made.layer);
-        return NULL;
+        size_t length = n - k - skip, at = (size_t)(uintptr_t)map_get(by_layer, name + skip, length);
+        if (at) return &l->parts[at - 1];
+        lora_part made = {.layer = base_strndup(name + skip, length)};
+        if (!made.layer || !VEC_PUSH(l->parts, l->n, l->cap, made)) {
+            base_free(made.layer);
+            return NULL;
+        }
+        return map_put(by_layer, made.layer, length, (void *)(uintptr_t)l->n, NULL) ? &l->parts[l->n - 1] : NULL;
     }
     return NULL;
 }
 
-static xt_status take_tensors(lora_file *l, const char *path) {
+static xt_status take_tensors(lora_file *l, map *by_layer, const char *path) {
     for (size_t i = 0; i < st_count(l->f); i++) {
         const st_entry *e = st_at(l->f, i);
         bool is_a = false;
         if (strcmp(e->name, ST_SUMS) == 0) continue;
-        lora_part *p = part_of(l, e->name, &is_a);
+        lora_part *p = part_of(l, by_layer, e->name, &is_a);
         if (!p)
             return status_new(XT_UNIMPLEMENTED, NULL,
                               "%s: tensor %.200s is neither a " NN_LORA_A " nor a " NN_LORA_B
@@ -156,16 +154,18 @@ xt_status lora_open(const char *dir, lora_file *out) {
     size_t n;
     cJSON *json = NULL;
     bool has_sums;
+    map *by_layer = map_new();
     *out = (lora_file){0};
-    xt_status s = config && weights ? file_read_all(config, &text, &n) : status_oom(64, dir);
+    xt_status s = config && weights && by_layer ? file_read_all(config, &text, &n) : status_oom(64, dir);
     if (!s) json = cJSON_ParseWithLength(text, n);
     if (!s) s = check_config(config, json);
     if (!s) s = st_open(weights, &out->f);
     if (!s) s = st_check_sums(out->f, &has_sums);
-    if (!s) s = take_tensors(out, weights);
+    if (!s) s = take_tensors(out, by_layer, weights);
     if (!s) s = take_numbers(out, config, json);
     if (s) lora_close(out);
     cJSON_Delete(json);
+    map_free(by_layer, NULL);
     base_free(text);
     base_free(config);
     base_free(weights);
