@@ -33,7 +33,12 @@ typedef struct fit_data {
  * generated ones; else zeros. Settles what the data decide (vocabulary, classes, the side of the pictures) in
  * `of_model`, where the user left it open. */
 xt_status fit_open_data(const model *m, fit_options *o, fit_data *out);
-xt_loader *fit_training_loader(const fit_options *o, xt_dataset *d, int64_t batch);
+/* Both take the datasets over. Loaders of them, where both are there; the one for validation has at least one batch. */
+void fit_loaders(const fit_options *o, xt_dataset *train, xt_dataset *test, int64_t batch, fit_data *out);
+/* The same of a file's n samples (`what` they are called), or the error that they are too few for every rank. */
+xt_status fit_samples(const fit_options *o, xt_dataset *train, xt_dataset *test, size_t n, const char *what,
+                      int64_t batch, fit_data *out);
+xt_status fit_too_few(const fit_options *o, size_t n, const char *what, int64_t batch);
 /* fit_records.c: --data of records (*.jsonl, a folder) for a model's folder. */
 xt_status fit_open_records(const model *m, fit_options *o, int64_t batch, fit_data *out);
 /* fit_report.c: the per-digit table and the PNG of misclassified digits; gives the accuracy (0 to 1), or -1

@@ -9,8 +9,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-xt_loader *fit_training_loader(const fit_options *o, xt_dataset *d, int64_t batch) {
+static xt_loader *training_loader(const fit_options *o, xt_dataset *d, int64_t batch) {
     return xt_loader_new(d, .batch = batch, .shuffle = XT_ON, .workers = o->workers ? (int)o->workers : 1);
+}
+
+void fit_loaders(const fit_options *o, xt_dataset *train, xt_dataset *test, int64_t batch, fit_data *out) {
+    if (!train || !test) { /* its own error is pending */
+        xt_dataset_free(train);
+        xt_dataset_free(test);
+        return;
+    }
+    int64_t held = xt_dataset_count(test) / xt_world_size();
+    out->train = training_loader(o, train, batch);
+    out->test = xt_loader_new(test, .batch = held < 1 ? 1 : held < batch ? held : batch);
+}
+
+xt_status fit_too_few(const fit_options *o, size_t n, const char *what, int64_t batch) {
+    return xt_status_new(XT_INVALID_ARGUMENT,
+                         "%s has %zu %s; a batch of %lld on %d ranks, and a tenth to validate with, need more", o->data,
+                         n, what, (long long)batch, xt_world_size());
+}
+
+xt_status fit_samples(const fit_options *o, xt_dataset *train, xt_dataset *test, size_t n, const char *what,
+                      int64_t batch, fit_data *out) {
+    bool enough = train && test && xt_dataset_count(test) >= xt_world_size() &&
+                  xt_dataset_count(train) >= batch * xt_world_size();
+    if (enough) {
+        fit_loaders(o, train, test, batch, out);
+        return NULL;
+    }
+    xt_dataset_free(train);
+    xt_dataset_free(test);
+    return fit_too_few(o, n, what, batch);
 }
 
 /* --- digits --- */
@@ -25,7 +55,7 @@ static xt_status mnist(const fit_options *o, int64_t batch, fit_data *out) {
         return s;
     }
     int64_t held = xt_dataset_count(test) / xt_world_size();
-    out->train = fit_training_loader(o, train, batch);
+    out->train = training_loader(o, train, batch);
     out->test = xt_loader_new(test, .batch = held < 500 ? (held < 100 ? held : 100) : 500);
     return NULL;
 }
@@ -69,14 +99,8 @@ static xt_status text(const model *m, fit_options *o, int64_t batch, fit_data *o
         tokenizer_free(out->words);
         out->words = NULL;
     }
-    if (s || !test) {
-        xt_dataset_free(train);
-        return s;
-    }
-    int64_t held = xt_dataset_count(test) / xt_world_size();
-    out->train = fit_training_loader(o, train, batch);
-    out->test = xt_loader_new(test, .batch = held < batch ? held : batch);
-    return NULL;
+    if (!s) fit_loaders(o, train, test, batch, out);
+    return s;
 }
 
 /* --- pictures --- */
@@ -281,16 +305,13 @@ static xt_status pictures(const model *m, fit_options *o, int64_t batch, fit_dat
                            .flip = a.flip ? XT_ON : XT_OFF, .mean = means, .std = deviations);
         test = xt_augment(test, .mean = means, .std = deviations);
     }
-    if (!train || !test || s) {
-        xt_dataset_free(train);
-        xt_dataset_free(test);
-        return s;
+    if (!s) {
+        fit_loaders(o, train, test, batch, out);
+        return NULL;
     }
-    int64_t held = xt_dataset_count(test) / xt_world_size();
-    if (held < 1) held = 1;
-    out->train = fit_training_loader(o, train, batch);
-    out->test = xt_loader_new(test, .batch = held < batch ? held : batch);
-    return NULL;
+    xt_dataset_free(train);
+    xt_dataset_free(test);
+    return s;
 }
 
 /* --- which --- */

@@ -22,15 +22,5 @@ xt_status fit_open_pairs(fit_options *o, int64_t batch, fit_data *out) {
     fit_init_source(pairs_source(p));
     xt_dataset *train = cut ? pairs_dataset(p, 0, cut) : NULL, *test = train ? pairs_dataset(p, cut, n) : NULL;
     pairs_release(p);
-    int64_t samples = test ? xt_dataset_count(test) / xt_world_size() : 0;
-    if (samples < 1 || xt_dataset_count(train) < batch * xt_world_size()) {
-        xt_dataset_free(train);
-        xt_dataset_free(test);
-        return xt_status_new(XT_INVALID_ARGUMENT,
-                             "%s has %zu pairs; a batch of %lld on %d ranks, and a tenth to validate with, need more",
-                             o->data, n, (long long)batch, xt_world_size());
-    }
-    out->train = fit_training_loader(o, train, batch);
-    out->test = xt_loader_new(test, .batch = samples < batch ? samples : batch);
-    return NULL;
+    return fit_samples(o, train, test, n, "pairs", batch, out);
 }

@@ -72,12 +72,6 @@ static void tell_whole(const fit_options *o, const records *r, int64_t seq, size
     tell_straddling(r);
 }
 
-static xt_status too_few(const fit_options *o, size_t n, int64_t batch) {
-    return xt_status_new(XT_INVALID_ARGUMENT,
-                         "%s has %zu samples; a batch of %lld on %d ranks, and a tenth to validate with, need more",
-                         o->data, n, (long long)batch, xt_world_size());
-}
-
 static xt_status windows(const fit_options *o, records *r, int64_t seq, int64_t batch, fit_data *out) {
     text_corpus *c;
     size_t cut = r->n / 10 * 9;
@@ -89,14 +83,8 @@ static xt_status windows(const fit_options *o, records *r, int64_t seq, int64_t 
                *test = train ? text_windows(c, cut, c->n, seq, false) : NULL;
     size_t n = c->n / (size_t)seq;
     text_release(c);
-    if (!fits) return too_few(o, n, batch);
-    if (!test) {
-        xt_dataset_free(train);
-        return NULL;
-    }
-    int64_t held = xt_dataset_count(test) / xt_world_size();
-    out->train = fit_training_loader(o, train, batch);
-    out->test = xt_loader_new(test, .batch = held < batch ? held : batch);
+    if (!fits) return fit_too_few(o, n, "samples", batch);
+    fit_loaders(o, train, test, batch, out);
     return NULL;
 }
 
@@ -120,15 +108,7 @@ static xt_status whole(const fit_options *o, records *r, int64_t seq, int64_t ba
     xt_dataset *train = cut ? records_dataset(r, 0, cut, seq, packed, pad) : NULL,
                *test = train ? records_dataset(r, cut, r->count, seq, packed, pad) : NULL;
     records_release(r);
-    int64_t samples = test ? xt_dataset_count(test) / xt_world_size() : 0;
-    if (!test || samples < 1 || xt_dataset_count(train) < batch * xt_world_size()) {
-        xt_dataset_free(train);
-        xt_dataset_free(test);
-        return too_few(o, n, batch);
-    }
-    out->train = fit_training_loader(o, train, batch);
-    out->test = xt_loader_new(test, .batch = samples < batch ? samples : batch);
-    return NULL;
+    return fit_samples(o, train, test, n, "samples", batch, out);
 }
 
 xt_status fit_open_records(const model *m, fit_options *o, int64_t batch, fit_data *out) {
