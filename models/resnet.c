@@ -56,30 +56,20 @@ static xt_optimizer *optimizer(xt_module *net, double lr) {
     return xt_sgd(net, .lr = lr >= 0 ? lr : 0.1, .momentum = 0.9, .weight_decay = 1e-4);
 }
 
-const model model_resnet18 = {.name = "resnet18",
-                              .help = "images, 3x224x224: 18 layers with residual connections (11.7 M parameters)",
-                              .net = resnet18,
-                              .x = model_picture,
-                              .y = model_label,
-                              .loss = loss,
-                              .optimizer = optimizer,
-                              .batch = 16,
-                              .epochs = 1,
-                              .cosine = true,
-                              .own = {.side = 224, .classes = 1000},
-                              .config = &model_resnet18.own,
-                              .classifies = true};
-
-const model model_resnet50 = {.name = "resnet50",
-                              .help = "images, 3x224x224: 50 layers with residual connections (25.6 M parameters)",
-                              .net = resnet50,
-                              .x = model_picture,
-                              .y = model_label,
-                              .loss = loss,
-                              .optimizer = optimizer,
-                              .batch = 16,
-                              .epochs = 1,
-                              .cosine = true,
-                              .own = {.side = 224, .classes = 1000},
-                              .config = &model_resnet50.own,
-                              .classifies = true};
+#define RESNET(LAYERS, PARAMETERS)                                                                                 \
+    const model model_resnet##LAYERS = {.name = "resnet" #LAYERS,                                                  \
+                                        .help = "images, 3x224x224: " #LAYERS                                      \
+                                                " layers with residual connections (" PARAMETERS " M parameters)", \
+                                        .net = resnet##LAYERS,                                                     \
+                                        .x = model_picture,                                                        \
+                                        .y = model_label,                                                          \
+                                        .loss = loss,                                                              \
+                                        .optimizer = optimizer,                                                    \
+                                        .batch = 16,                                                               \
+                                        .epochs = 1,                                                               \
+                                        .cosine = true,                                                            \
+                                        .own = {.side = 224, .classes = 1000},                                     \
+                                        .config = &model_resnet##LAYERS.own,                                       \
+                                        .classifies = true};
+RESNET(18, "11.7")
+RESNET(50, "25.6")
