@@ -1,48 +1,22 @@
 /* Llama's family against transformers: logits and gradients with the config.json of each, folders of shards, and
  * configurations that ask for what is not known. */
-#include "parity.h"
-
-#include <unistd.h>
-
-#include <cjson/cJSON.h>
-#include <xtrain/program.h>
+#include "configs.h"
 
 #include "models/generate.h"
 #include "models/llama.h"
 
-static char dir[64];
-static cJSON *configs;
-
 static int begin(void **state) {
-    char *text;
-    size_t n;
     (void)state;
-    snprintf(dir, sizeof dir, "/tmp/xt_llama_XXXXXX");
-    if (!mkdtemp(dir) || xt_read_file(PARITY_DIR "/llama.json", &text, &n)) return -1;
-    configs = cJSON_ParseWithLength(text, n);
-    xt_text_free(text);
-    return configs ? 0 : -1;
-}
-static int end(void **state) {
-    char command[100];
-    (void)state;
-    cJSON_Delete(configs);
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    return system(command) | xt_finish();
+    return configs_open("llama") ? 0 : -1;
 }
 
-/* As DIR/config.json, `entry` (NULL: none) with another value, and read. */
-static xt_status config_of(const cJSON *json, const char *entry, const char *value, llama_config *out) {
-    char path[128];
-    cJSON *copy = cJSON_Duplicate(json, true);
-    if (entry) cJSON_DeleteItemFromObjectCaseSensitive(copy, entry);
-    if (entry && value) cJSON_AddItemToObject(copy, entry, cJSON_Parse(value));
-    char *text = cJSON_Print(copy);
-    snprintf(path, sizeof path, "%s/config.json", dir);
-    xt_status s = xt_write_file(path, text, strlen(text));
-    cJSON_free(text);
-    cJSON_Delete(copy);
-    return s ? s : llama_read_config(path, out);
+static xt_status config_of(const cJSON *json, llama_config *out) {
+    xt_status s = config_write(json, NULL, NULL);
+    return s ? s : llama_read_config(config_path, out);
+}
+static xt_status read_any(const char *path) {
+    llama_config c;
+    return llama_read_config(path, &c);
 }
 
 static void whole(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {
@@ -56,7 +30,7 @@ static void logits_and_gradients(void **state) {
     int n = 0;
     cJSON_ArrayForEach(e, configs) {
         llama_config c;
-        assert_null(config_of(e, NULL, NULL, &c));
+        assert_null(config_of(e, &c));
         parity_case(f, e->string, whole, &c, 1e-4, 1e-5);
         n++;
     }
@@ -71,13 +45,13 @@ static void a_folder_loads(void **state) {
     char path[128], said[300];
     float logits[2 * 13 * 19];
     parity_file *f = parity_open("llama");
-    assert_null(config_of(cJSON_GetObjectItem(configs, "qwen2"), NULL, NULL, &c));
-    snprintf(path, sizeof path, "%s/model.safetensors", dir);
+    assert_null(config_of(cJSON_GetObjectItem(configs, "qwen2"), &c));
+    snprintf(path, sizeof path, "%s/model.safetensors", config_dir);
     assert_null(xt_convert_weights(PARITY_DIR "/llama.safetensors", path, .keep = "qwen2/w/*", .rename = "qwen2/w/*=*",
                                    .max_shard_size = 3000));
     assert_int_equal(access(path, F_OK), -1);
     xt_module *net = xt_module_new(llama, &c);
-    xt_status s = llama_load(net, dir);
+    xt_status s = llama_load(net, config_dir);
     if (s) fail_msg("%s", xt_status_message(s));
     const parity_tensor *x = parity_find(f, "qwen2/x0"), *y = parity_find(f, "qwen2/y0");
     assert_true(
@@ -90,10 +64,11 @@ static void a_folder_loads(void **state) {
     parity_close_file(f);
     cJSON *deeper = cJSON_Duplicate(cJSON_GetObjectItem(configs, "qwen2"), true);
     cJSON_DeleteItemFromObjectCaseSensitive(deeper, "layer_types"); /* of two layers */
-    assert_null(config_of(deeper, "num_hidden_layers", "3", &c));
+    assert_null(config_write(deeper, "num_hidden_layers", "3"));
+    assert_null(llama_read_config(config_path, &c));
     cJSON_Delete(deeper);
     net = xt_module_new(llama, &c);
-    s = llama_load(net, dir);
+    s = llama_load(net, config_dir);
     snprintf(said, sizeof said, "%s", xt_status_message(s));
     xt_status_free(s);
     if (!strstr(said, "are missing, model.layers.2.")) fail_msg("%s", said);
@@ -132,9 +107,9 @@ static void the_cache_gives_whole_passes(void **state) {
         int32_t text[40];
         enum { PROMPT = 18, NEW = 20 }; /* a chunk, and then one by one */
         made got = {.n = 0};
-        assert_null(config_of(e, NULL, NULL, &c));
+        assert_null(config_of(e, &c));
         llama_generates(&c, 64, &o);
-        snprintf(path, sizeof path, "%s/%s.safetensors", dir, e->string);
+        snprintf(path, sizeof path, "%s/%s.safetensors", config_dir, e->string);
         snprintf(pattern, sizeof pattern, "%s/w/*", e->string);
         snprintf(rename, sizeof rename, "%s=*", pattern);
         assert_null(xt_convert_weights(PARITY_DIR "/llama.safetensors", path, .keep = pattern, .rename = rename));
@@ -160,35 +135,28 @@ static void the_cache_gives_whole_passes(void **state) {
 
 static void unknown_configurations_say_so(void **state) {
     (void)state;
-    static const struct {
-        const char *kind, *entry, *value, *said;
-    } rows[] = {{"llama2", "model_type", "\"gemma\"", "\"gemma\" is not known"},
-                {"llama2", "model_type", NULL, "\"(none)\" is not known"},
-                {"llama2", "hidden_act", "\"gelu\"", "\"hidden_act\" is \"gelu\""},
-                {"llama2", "vocab_size", NULL, "\"vocab_size\" is missing"},
-                {"llama2", "hidden_size", "-8", "\"hidden_size\" is -8; a whole number from 1"},
-                {"llama2", "num_hidden_layers", "1e300", "\"num_hidden_layers\" is 1e+300; a whole number"},
-                {"llama3", "num_key_value_heads", "3", "must divide the first"},
-                {"llama3", "head_dim", "3", "be even"},
-                {"llama3", "rope_parameters", "{\"rope_type\":\"yarn\",\"rope_theta\":1e4,\"factor\":2}",
-                 "the positions \"yarn\" are not known"},
-                {"llama3", "rope_parameters", "{\"rope_type\":\"llama3\",\"rope_theta\":1e4,\"factor\":2}",
-                 "the positions \"llama3\" have"},
-                {"llama3", "rope_parameters", "{\"rope_theta\":-1}", "\"rope_theta\" is -1"},
-                {"mistral", "sliding_window", "-2", "\"sliding_window\" is -2"},
-                {"qwen2", "layer_types", "[\"sliding_attention\",\"full_attention\"]", "layer 1 has no window"}};
-    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
-        llama_config c;
-        xt_status s = config_of(cJSON_GetObjectItem(configs, rows[i].kind), rows[i].entry, rows[i].value, &c);
-        if (!s || !strstr(xt_status_message(s), rows[i].said))
-            fail_msg("'%s' was not said: %s", rows[i].said, xt_status_message(s));
-        xt_status_free(s);
-    }
+    static const config_row rows[] = {
+        {"llama2", "model_type", "\"gemma\"", "\"gemma\" is not known"},
+        {"llama2", "model_type", NULL, "\"(none)\" is not known"},
+        {"llama2", "hidden_act", "\"gelu\"", "\"hidden_act\" is \"gelu\""},
+        {"llama2", "vocab_size", NULL, "\"vocab_size\" is missing"},
+        {"llama2", "hidden_size", "-8", "\"hidden_size\" is -8; a whole number from 1"},
+        {"llama2", "num_hidden_layers", "1e300", "\"num_hidden_layers\" is 1e+300; a whole number"},
+        {"llama3", "num_key_value_heads", "3", "must divide the first"},
+        {"llama3", "head_dim", "3", "be even"},
+        {"llama3", "rope_parameters", "{\"rope_type\":\"yarn\",\"rope_theta\":1e4,\"factor\":2}",
+         "the positions \"yarn\" are not known"},
+        {"llama3", "rope_parameters", "{\"rope_type\":\"llama3\",\"rope_theta\":1e4,\"factor\":2}",
+         "the positions \"llama3\" have"},
+        {"llama3", "rope_parameters", "{\"rope_theta\":-1}", "\"rope_theta\" is -1"},
+        {"mistral", "sliding_window", "-2", "\"sliding_window\" is -2"},
+        {"qwen2", "layer_types", "[\"sliding_attention\",\"full_attention\"]", "layer 1 has no window"}};
+    configs_refused(rows, BASE_COUNT(rows), read_any);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(logits_and_gradients), cmocka_unit_test(a_folder_loads),
                                        cmocka_unit_test(the_cache_gives_whole_passes),
                                        cmocka_unit_test(unknown_configurations_say_so)};
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin, configs_close);
 }

@@ -1,47 +1,24 @@
 /* T5 against transformers: logits and gradients with the config.json of each, texts that it says by the cache, alone
  * and beside others, and configurations that ask for what is not known. */
-#include "parity.h"
-
-#include <unistd.h>
-
-#include <cjson/cJSON.h>
-#include <xtrain/program.h>
+#include "configs.h"
 
 #include "models/generate.h"
 #include "models/t5.h"
 
 enum { VOCAB = 23, SOURCE = 15, TEXTS = 3, MADE = 20 };
 
-static char path[64];
-static cJSON *configs;
-
 static int begin(void **state) {
-    char *text;
-    size_t n;
     (void)state;
-    snprintf(path, sizeof path, "/tmp/xt_t5_%d.json", (int)getpid());
-    if (xt_read_file(PARITY_DIR "/t5.json", &text, &n)) return -1;
-    configs = cJSON_ParseWithLength(text, n);
-    xt_text_free(text);
-    return configs ? 0 : -1;
-}
-static int end(void **state) {
-    (void)state;
-    cJSON_Delete(configs);
-    unlink(path);
-    return xt_finish();
+    return configs_open("t5") ? 0 : -1;
 }
 
-/* `entry` (NULL: none) with another value. */
-static xt_status config_of(const cJSON *json, const char *entry, const char *value, t5_config *out) {
-    cJSON *copy = cJSON_Duplicate(json, true);
-    if (entry) cJSON_DeleteItemFromObjectCaseSensitive(copy, entry);
-    if (entry && value) cJSON_AddItemToObject(copy, entry, cJSON_Parse(value));
-    char *text = cJSON_Print(copy);
-    xt_status s = xt_write_file(path, text, strlen(text));
-    cJSON_free(text);
-    cJSON_Delete(copy);
-    return s ? s : t5_read_config(path, out);
+static xt_status config_of(const cJSON *json, t5_config *out) {
+    xt_status s = config_write(json, NULL, NULL);
+    return s ? s : t5_read_config(config_path, out);
+}
+static xt_status read_any(const char *path) {
+    t5_config c;
+    return t5_read_config(path, &c);
 }
 
 static void whole(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {
@@ -50,7 +27,7 @@ static void whole(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {
 
 /* What is tied is the file's to say (t5_find_tied). */
 static void config_in(const parity_file *f, const cJSON *e, t5_config *out) {
-    assert_null(config_of(e, NULL, NULL, out));
+    assert_null(config_of(e, out));
     out->tied = !parity_find(f, "%s/w/lm_head.weight", e->string);
     out->source = SOURCE;
 }
@@ -157,36 +134,27 @@ static void texts_by_the_cache(void **state) {
 
 static void what_is_not_known(void **state) {
     (void)state;
-    static const struct {
-        const char *of, *entry, *value, *said;
-    } rows[] = {{"tied", "vocab_size", NULL, "\"vocab_size\" is missing"},
-                {"tied", "d_model", "\"8\"", "\"d_model\" is \"8\""},
-                {"tied", "d_kv", "0", "\"d_kv\" is 0"},
-                {"tied", "num_layers", "-1", "num_layers"},
-                {"tied", "relative_attention_num_buckets", "6", "a multiple of 4"},
-                {"tied", "relative_attention_max_distance", "4", "more than half"},
-                {"tied", "dropout_rate", "1", "dropout_rate"},
-                {"tied", "layer_norm_epsilon", "0", "layer_norm_epsilon"},
-                {"tied", "feed_forward_proj", "\"gated-mish\"", "\"gated-mish\"; relu, gelu"},
-                {"tied", "feed_forward_proj", "3", "\"feed_forward_proj\" is 3"},
-                {"tied", "tie_word_embeddings", "1", "tie_word_embeddings"},
-                {"tied", "is_encoder_decoder", "false", "is_encoder_decoder"},
-                {"tied", "decoder_start_token_id", "23", "decoder_start_token_id"},
-                {"tied", "eos_token_id", "\"x\"", "eos_token_id"},
-                {"tied", "quantization_config", "{}", "quantised weights are not read"},
-                {"gated", "model_type", "\"longt5\"", "\"longt5\" is not known"}};
-    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
-        t5_config c;
-        xt_status s =
-            config_of(cJSON_GetObjectItemCaseSensitive(configs, rows[i].of), rows[i].entry, rows[i].value, &c);
-        const char *said = s ? xt_status_message(s) : "no error";
-        if (!s || !strstr(said, rows[i].said) || !strstr(said, path)) fail_msg("%s: %s", rows[i].entry, said);
-        xt_status_free(s);
-    }
+    static const config_row rows[] = {{"tied", "vocab_size", NULL, "\"vocab_size\" is missing"},
+                                      {"tied", "d_model", "\"8\"", "\"d_model\" is \"8\""},
+                                      {"tied", "d_kv", "0", "\"d_kv\" is 0"},
+                                      {"tied", "num_layers", "-1", "num_layers"},
+                                      {"tied", "relative_attention_num_buckets", "6", "a multiple of 4"},
+                                      {"tied", "relative_attention_max_distance", "4", "more than half"},
+                                      {"tied", "dropout_rate", "1", "dropout_rate"},
+                                      {"tied", "layer_norm_epsilon", "0", "layer_norm_epsilon"},
+                                      {"tied", "feed_forward_proj", "\"gated-mish\"", "\"gated-mish\"; relu, gelu"},
+                                      {"tied", "feed_forward_proj", "3", "\"feed_forward_proj\" is 3"},
+                                      {"tied", "tie_word_embeddings", "1", "tie_word_embeddings"},
+                                      {"tied", "is_encoder_decoder", "false", "is_encoder_decoder"},
+                                      {"tied", "decoder_start_token_id", "23", "decoder_start_token_id"},
+                                      {"tied", "eos_token_id", "\"x\"", "eos_token_id"},
+                                      {"tied", "quantization_config", "{}", "quantised weights are not read"},
+                                      {"gated", "model_type", "\"longt5\"", "\"longt5\" is not known"}};
+    configs_refused(rows, BASE_COUNT(rows), read_any);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(logits_and_gradients), cmocka_unit_test(texts_by_the_cache),
                                        cmocka_unit_test(what_is_not_known)};
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin, configs_close);
 }
