@@ -1,5 +1,5 @@
-/* Configurations of transformers' models that a parity test keeps in one JSON file, written out one by one, whole or with
- * an entry changed, for the library to read. */
+/* Configurations of transformers' models that a parity test keeps in one JSON file, written out one by one, whole or
+ * with an entry changed, for the library to read. */
 #ifndef XT_TESTS_CONFIGS_H
 #define XT_TESTS_CONFIGS_H
 

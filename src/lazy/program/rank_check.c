@@ -18,7 +18,7 @@
  *     went another way, which their notes show: nobody waits for a rank that runs something else.
  *  3. A read in the middle of a step has the step's collectives, and would meet those of a rank that does not read but
  *     ends the step. So reads and steps are told apart, and each program's number is looked up in the others' notes:
- * all ranks read, or none. */
+ *     all ranks read, or none. */
 #include "coll/coll.h"
 #include "lazy/core/layout.h"
 #include "lazy/program/program.h"
