@@ -171,9 +171,8 @@ static search unwritten(const cpu_call *c, uint32_t i) {
     return found;
 }
 
-xt_status cpu_zones_before(const cpu_call *c) {
+xt_status cpu_zones_look_before(const cpu_call *c) {
     const cpu_exec *e = c->exec;
-    if (!e->plan.zoned) return NULL;
     for (uint32_t i = 0; i < c->thunk->n_in; i++) {
         const cpu_slot *s = &e->plan.slots[c->thunk->in[i].slot];
         if (s->kind == CPU_SLOT_ARG || s->kind == CPU_SLOT_CONST) continue;
@@ -186,14 +185,15 @@ xt_status cpu_zones_before(const cpu_call *c) {
     return NULL;
 }
 
-xt_status cpu_zones_after(const cpu_call *c) {
+xt_status cpu_zones_look_after(const cpu_call *c) {
     const cpu_plan *p = &c->exec->plan;
     const cpu_thunk *th = c->thunk;
-    if (!p->zoned) return NULL;
     for (uint32_t i = 0; i < th->n_out + 1 + th->n_in; i++) { /* places that are neighbours share a zone */
         const cpu_ref scratch = {th->scratch, 0};
-        bool out = i<th->n_out, in = i> th->n_out;
-        uint32_t k = in ? i - th->n_out - 1 : i;
+        const uint32_t n_out = th->n_out;
+        bool out = i < n_out;
+        bool in = i > n_out;
+        uint32_t k = in ? i - n_out - 1 : i;
         const cpu_ref *r = in ? &th->in[k] : out ? &th->out[k] : &scratch;
         if (r->slot == CPU_NONE) continue;
         const cpu_slot *root = root_of(p, r->slot);

@@ -17,8 +17,14 @@ xt_status cpu_zones_offsets(cpu_plan *p);
 /* The rest is for plans with `zoned`, and nothing for others. */
 void cpu_zones_begin(const cpu_exec *e, void *temps);
 void cpu_zones_fill(const cpu_exec *e, void *place, size_t bytes); /* a result, before it is written */
-xt_status cpu_zones_before(const cpu_call *c);
-xt_status cpu_zones_after(const cpu_call *c);
+xt_status cpu_zones_look_before(const cpu_call *c);
+xt_status cpu_zones_look_after(const cpu_call *c);
+static inline xt_status cpu_zones_before(const cpu_call *c) { /* of each thunk: others pay for the question alone */
+    return c->exec->plan.zoned ? cpu_zones_look_before(c) : NULL;
+}
+static inline xt_status cpu_zones_after(const cpu_call *c) {
+    return c->exec->plan.zoned ? cpu_zones_look_after(c) : NULL;
+}
 /* The memory is ordinary again. Tells of a zone that was written by whoever it was, if `s` is no error already. */
 xt_status cpu_zones_end(const cpu_exec *e, void *temps, xt_status s);
 xt_status cpu_zones_result(const cpu_exec *e, size_t j, const void *data);
