@@ -12,9 +12,9 @@ format=$(command -v clang-format-14 || command -v clang-format) || {
 major=$("$format" --version | sed -E 's/.*version ([0-9]+).*/\1/')
 [ "$major" = 14 ] || echo "clang-format $major: the sources are formatted with 14, others differ in details" >&2
 
-# The files of the repository, also where the checkout belongs to another user; of an unpacked archive, all that are
-# there.
-all=$(git -c safe.directory="$PWD" ls-files 2>/dev/null) || all=
+# The files of the repository and those that will be (not added yet), also where the checkout belongs to another user;
+# of an unpacked archive, all that are there.
+all=$(git -c safe.directory="$PWD" ls-files --cached --others --exclude-standard 2>/dev/null) || all=
 [ -n "$all" ] || all=$(find . -path './build*' -prune -o -path './.git' -prune -o -type f -print | sed 's|^\./||')
 existing() { printf '%s\n' "$all" | grep -E "$1" | while IFS= read -r f; do [ ! -f "$f" ] || printf '%s\n' "$f"; done; }
 sources=$(existing '\.(c|h|inc|hpp|cpp)$')
