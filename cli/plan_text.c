@@ -22,6 +22,14 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+/* What no line asked for is the compiler's own. */
+static void place_of(const char *file, int line, char *buf, size_t n) {
+    if (line > 0)
+        snprintf(buf, n, "%s:%d", base_name(file), line);
+    else
+        snprintf(buf, n, "the compiler");
+}
+
 static void totals(const xt_plan_report *r) {
     char a[32], b[32];
     cli_printf("peak     %s of %s a device%s\n", plan_bytes(r->peak_bytes, a, sizeof a),
@@ -46,9 +54,9 @@ static void totals(const xt_plan_report *r) {
 static void work(const xt_plan_report *r) {
     char a[32];
     if (r->flops > 0) {
-        cli_printf("work     %.4g GFLOP, %.4g GB of memory traffic (%.1f flops a byte), counted by %s\n",
-                   r->flops / 1e9, r->bytes_accessed / 1e9, r->bytes_accessed > 0 ? r->flops / r->bytes_accessed : 0,
-                   r->flops_from);
+        cli_printf("work     %.4g GFLOP (by %s), %.4g GB of memory traffic (by %s): %.1f flops a byte\n",
+                   r->flops / 1e9, r->flops_from, r->bytes_accessed / 1e9, r->bytes_from,
+                   r->bytes_accessed > 0 ? r->flops / r->bytes_accessed : 0);
         if (r->step_ms > 0) {
             cli_printf("step     %.4g ms estimated: %s (%.4g TFLOP/s, %.4g GB/s)\n", r->step_ms, r->formula,
                        r->peak_flops / 1e12, r->peak_bytes_per_s / 1e9);
@@ -77,7 +85,7 @@ static void at_peak(const xt_plan_report *r, int rows) {
             continue;
         }
         char place[160], type[96];
-        snprintf(place, sizeof place, "%s:%d", base_name(x->file), x->line);
+        place_of(x->file, x->line, place, sizeof place);
         snprintf(type, sizeof type, "%s%s%s", x->dtype, *x->dtype && *x->shape ? " " : "", x->shape);
         cli_printf("  %12s %4d x  %-16s %-22s %-28s %-20s %s", plan_bytes(x->bytes + x->padding, a, sizeof a), x->count,
                    xt_plan_kind_name(x->kind), place, x->module, type, x->op);
@@ -98,8 +106,10 @@ static void collectives(const xt_plan_report *r) {
     cli_printf("\ncollectives, %s a device and step:\n", plan_bytes(sum, a, sizeof a));
     for (int i = 0; i < r->n_collectives && i < 16; i++) {
         const xt_plan_collective *c = &r->collectives[i];
-        cli_printf("  %12s %4d x  %-18s over %-14s %s:%d  %s\n", plan_bytes(c->bytes, a, sizeof a), c->count, c->op,
-                   c->axis, base_name(c->file), c->line, c->module);
+        char place[160];
+        place_of(c->file, c->line, place, sizeof place);
+        cli_printf("  %12s %4d x  %-18s over %-14s %s  %s\n", plan_bytes(c->bytes, a, sizeof a), c->count, c->op,
+                   c->axis, place, c->module);
     }
     if (r->n_collectives > 16) cli_printf("  and %d more\n", r->n_collectives - 16);
 }

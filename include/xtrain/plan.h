@@ -94,7 +94,7 @@ typedef struct xt_plan_report {
     int64_t argument_bytes, output_bytes, temp_bytes, alias_bytes, code_bytes, live_elsewhere_bytes;
     int64_t kinds[XT_PLAN_KINDS]; /* add up to peak_bytes */
     double flops, bytes_accessed; /* of one device and step */
-    const char *flops_from; /* which compiler counted them */
+    const char *flops_from, *bytes_from; /* who counted them */
     double peak_flops, peak_bytes_per_s, link_bytes_per_s, host_bytes_per_s;
     double program_ms; /* the estimate for this program; -1 unknown */
     /* for a step: every program as often as it runs in one, and what is moved between host and device

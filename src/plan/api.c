@@ -56,7 +56,7 @@ static xt_status make_folder(const char *under, int program, char **out, int *ou
 static xt_status plan_one(const plan_program *p, const xt_plan_opts *o, int number, xt_plan **out) {
     char *dir;
     plan_compiled c;
-    plan_memory m = {.total_bytes = -1};
+    plan_memory m = {.total_bytes = -1, .traffic = -1};
     int unfinished;
     XT_TRY(make_folder(o->dump_dir, number, &dir, &unfinished));
     xt_status s = plan_compile(p, o->topology, &(plan_compile_opts){dir, o->quick, o->compile_limit_s}, &c);

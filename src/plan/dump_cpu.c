@@ -59,8 +59,11 @@ static bool slot(char **part, plan_memory *m) {
 }
 
 static bool collective(char **part, plan_memory *m) {
-    plan_link l = {
-        .op = intern(part[1]), .bytes = number(part[2]), .ordinal = ordinal_of(part[3]), .name = intern(part[3])};
+    plan_link l = {.op = intern(part[1]),
+                   .bytes = number(part[2]),
+                   .ordinal = ordinal_of(part[3]),
+                   .input = -1,
+                   .name = intern(part[3])};
     for (char *p = part[4]; isdigit((unsigned char)*p) && l.n_group < (int)BASE_COUNT(l.group);) {
         l.group[l.n_group++] = strtoll(p, &p, 10);
         if (*p == ',') p++;
@@ -72,7 +75,7 @@ xt_status plan_read_cpu(const char *dir, plan_memory *out) {
     char *text = NULL, *path = path_join(dir, "xtrain_cpu.memory.txt"), *save = NULL, *part[12];
     size_t n;
     bool ok = true;
-    *out = (plan_memory){.total_bytes = -1};
+    *out = (plan_memory){.total_bytes = -1, .traffic = -1};
     xt_status s = path ? file_read_all(path, &text, &n) : status_oom(64, "a path");
     base_free(path);
     if (s) return s;

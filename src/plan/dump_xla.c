@@ -154,7 +154,10 @@ static void read_value(reader *r, char *line) {
     b.name = intern(name);
     if (part) *strchr(name, '{') = 0;
     hlo_type_read(type + 3, &b.shape, &b.dtype, &b.logical);
-    hlo_find(r->program, name, &b.ordinal, &b.op);
+    hlo_origin from;
+    hlo_find(r->program, name, &from, &b.op);
+    b.ordinal = from.ordinal;
+    if (b.place == PLAN_TEMP) b.input = from.input;
     if (b.place != PLAN_TEMP) {
         b.bytes = r->now.size;
         push(r, b);
@@ -207,7 +210,7 @@ xt_status plan_read_xla(const char *dir, plan_memory *out) {
     map *lives = NULL;
     life *life_list = NULL;
     hlo program = {0};
-    *out = (plan_memory){.total_bytes = -1};
+    *out = (plan_memory){.total_bytes = -1, .traffic = -1};
     xt_status s = read_largest(dir, "-buffer-assignment.txt", &assignment, &n[0]);
     if (!s) s = read_largest(dir, "-live-range.txt", &ranges, &n[1]);
     if (!s) s = read_largest(dir, "after_optimizations.txt", &text, &n[2]);
@@ -215,7 +218,11 @@ xt_status plan_read_xla(const char *dir, plan_memory *out) {
     if (!s && (!assignment || !ranges))
         s = status_new(XT_NOT_FOUND, NULL, "the compiler left nothing about buffers in %s", dir);
     if (!s) s = read_lives(ranges, &lives, &life_list, &out->n_points);
-    if (!s && text) s = hlo_read(text, &program, out);
+    if (!s && text) s = hlo_read(text, &program);
+    if (!s && text) {
+        out->traffic = hlo_traffic(&program);
+        if (!hlo_links(&program, out)) s = status_oom(64, "a list of collectives");
+    }
     if (!s) {
         reader r = {.m = out, .program = &program, .lives = lives, .life_list = life_list};
         read_assignment(&r, assignment);

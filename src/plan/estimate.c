@@ -38,6 +38,11 @@ void plan_estimate(const plan_program *p, const plan_compiled *c, const plan_mem
     r->flops_from = "the compiler";
     r->program_ms = -1;
     if (!(r->flops > 0)) count_with_ours(p, r);
+    r->bytes_from = r->flops_from;
+    if (m->traffic > 0) {
+        r->bytes_accessed = m->traffic;
+        r->bytes_from = "the compiler's program, without what stays on the chip";
+    }
     r->peak_flops = p->f32_products ? c->chip.flops_f32 : c->chip.flops_bf16;
     r->peak_bytes_per_s = c->chip.bytes_per_s;
     r->link_bytes_per_s = c->chip.link_bytes_per_s;

@@ -78,131 +78,204 @@ void hlo_type_read(const char *type, uint32_t *out_shape, uint32_t *out_dtype, i
     str_free(&shape);
 }
 
-/* Bytes of a type, tuples added up. For the -start form of a collective, the tuple repeats operands before results:
- * half of it moves. */
-static int64_t type_bytes(const char *type, const char *end) {
-    int64_t sum = 0;
-    for (const char *p = type; p < end;) {
-        char dtype[16];
-        int64_t bytes;
-        if (isalpha((unsigned char)*p) && (p == type || !isalnum((unsigned char)p[-1])) &&
-            one_type(&p, dtype, NULL, &bytes))
-            sum += bytes > 0 ? bytes : 0;
-        else
-            p++;
-    }
-    return sum;
-}
-
-/* --- replica groups --- */
-static int read_numbers(const char *p, char stop, int64_t *out, int max) {
-    int n = 0;
-    while (*p && *p != stop && n < max) {
-        char *end;
-        int64_t v = strtoll(p, &end, 10);
-        if (end == p) break;
-        out[n++] = v;
-        p = end + (*end == ',');
-    }
-    return n;
-}
-
-/* "[4,8]<=[8,4]T(1,0)": the devices 0.. of a grid [8,4], transposed, cut into 4 groups of 8. */
-static int iota_group(const char *p, int64_t *group, int max) {
-    int64_t shape[8], grid[8], perm[8];
-    int ns = read_numbers(p + 1, ']', shape, 8);
-    const char *from = strstr(p, "<=["), *t;
-    if (!from || ns < 2) return 0;
-    int ng = read_numbers(from + 3, ']', grid, 8), np = 0;
-    const char *close = strchr(from, ']');
-    if (close && close[1] == 'T' && (t = close + 2)) np = read_numbers(t + 1, ')', perm, 8);
-    for (int i = np; i < ng; i++) perm[i] = i;
-    int64_t stride[8], s = 1, size = shape[ns - 1];
-    for (int i = ng; i-- > 0; s *= grid[i]) stride[i] = s;
-    int n = 0;
-    for (int64_t k = 0; k < size && n < max; k++) { /* element k of the transposed grid, row-major */
-        int64_t left = k, at = 0;
-        for (int i = ng; i-- > 0; left /= grid[perm[i]]) at += left % grid[perm[i]] * stride[perm[i]];
-        group[n++] = at;
-    }
-    return n;
-}
-
-static int first_group(const char *line, int64_t *group, int max) {
-    const char *p = strstr(line, "replica_groups=");
-    if (p) {
-        p += 15;
-        if (*p == '[') return iota_group(p, group, max);
-        while (*p == '{') p++;
-        return read_numbers(p, '}', group, max);
-    }
-    if ((p = strstr(line, "source_target_pairs={{"))) return read_numbers(p + 22, '}', group, max);
-    return 0;
-}
-
-static void read_collective(const char *line, const char *type, const char *op, size_t op_len, int64_t ordinal,
-                            uint32_t name, plan_memory *m) {
-    static const char *const kinds[] = {"all-reduce",         "all-gather",           "reduce-scatter",   "all-to-all",
-                                        "collective-permute", "collective-broadcast", "ragged-all-to-all"};
-    bool start = op_len > 6 && strncmp(op + op_len - 6, "-start", 6) == 0;
-    size_t len = start ? op_len - 6 : op_len;
-    for (size_t i = 0; i < BASE_COUNT(kinds); i++) {
-        if (strlen(kinds[i]) != len || strncmp(kinds[i], op, len) != 0) continue;
-        plan_link l = {.op = intern(kinds[i]), .ordinal = ordinal, .bytes = type_bytes(type, op), .name = name};
-        if (start && *type == '(' && strcmp(kinds[i], "all-reduce") != 0) l.bytes /= 2;
-        l.n_group = first_group(line, l.group, (int)BASE_COUNT(l.group));
-        if (l.n_group == 1) return; /* a device alone has nothing to send */
-        (void)VEC_PUSH(m->links, m->n_links, m->cap_links, l);
-        return;
-    }
-}
-
 /* --- the program --- */
-xt_status hlo_read(char *text, hlo *h, plan_memory *links) {
-    if (!(h->by_name = map_new())) return status_oom(64, "a map");
-    for (char *line = text, *next; line && *line; line = next) {
-        if ((next = strchr(line, '\n'))) *next++ = 0;
-        char *equal = strstr(line, " = "), *name = line;
-        while (*name == ' ') name++;
-        if (strncmp(name, "ROOT ", 5) == 0) name += 5;
-        if (*name == '%') name++;
-        size_t n = name_length(name);
-        if (!equal || n == 0 || name + n != equal) continue;
-        char *type = equal + 3, *op = type;
-        for (int depth = 0; *op && !(depth == 0 && *op == ' '); op++)
-            depth += (*op == '(' || *op == '{' || *op == '[') - (*op == ')' || *op == '}' || *op == ']');
-        if (*op != ' ') continue;
-        op++;
-        size_t op_len = name_length(op);
-        if (op_len == 0 || op[op_len] != '(') continue;
-        const char *operand = op + op_len + 1;
-        if (*operand == '%') operand++;
-        hlo_op made = {ordinal_of(line), intern_n(op, op_len), intern_n(operand, name_length(operand))};
-        if (!VEC_PUSH(h->ops, h->n, h->cap, made) || !map_put(h->by_name, name, n, (void *)(uintptr_t)h->n, NULL))
-            return status_oom(h->n * sizeof made, "a program");
-        read_collective(line, type, op, op_len, made.ordinal, intern_n(name, n), links);
+static char *skip_percent(char *s) {
+    return s + (*s == '%');
+}
+
+/* "ENTRY %main.0 (x: f32[2]) -> f32[2] {" or "%region_1.2 (...) -> ... {": a computation begins. */
+static bool read_computation(char *line, hlo *h, bool *out_failed) {
+    size_t length = strlen(line);
+    bool entry = strncmp(line, "ENTRY ", 6) == 0;
+    char *name = skip_percent(line + (entry ? 6 : 0));
+    size_t n = name_length(name);
+    while (length > 0 && isspace((unsigned char)line[length - 1])) length--;
+    if (*line == ' ' || n == 0 || length == 0 || line[length - 1] != '{' || name[n] != ' ') return false;
+    hlo_computation c = {.first = h->n};
+    *out_failed |= !VEC_PUSH(h->computations, h->n_computations, h->cap_computations, c) ||
+                   !map_put(h->computation_by_name, name, n, (void *)(uintptr_t)h->n_computations, NULL);
+    if (entry) h->entry = h->n_computations;
+    return true;
+}
+
+/* The end of a list in brackets that has begun before s. */
+static char *closing(char *s) {
+    for (int depth = 1; *s; s++) {
+        depth += (*s == '(' || *s == '{' || *s == '[') - (*s == ')' || *s == '}' || *s == ']');
+        if (depth == 0) break;
     }
-    return NULL;
+    return s;
+}
+
+static bool read_instruction(char *line, hlo *h) {
+    char *equal = strstr(line, " = "), *name = line;
+    while (*name == ' ') name++;
+    bool root = strncmp(name, "ROOT ", 5) == 0;
+    name = skip_percent(name + (root ? 5 : 0));
+    size_t n = name_length(name);
+    if (!equal || n == 0 || name + n != equal) return true;
+    char *type = equal + 3, *op = type;
+    for (int depth = 0; *op && !(depth == 0 && *op == ' '); op++)
+        depth += (*op == '(' || *op == '{' || *op == '[') - (*op == ')' || *op == '}' || *op == ']');
+    if (*op != ' ') return true;
+    *op++ = 0;
+    size_t op_len = name_length(op);
+    if (op_len == 0 || op[op_len] != '(') return true;
+    char *operands = op + op_len + 1, *end = closing(operands);
+    hlo_op made = {.ordinal = ordinal_of(end),
+                   .op = intern_n(op, op_len),
+                   .name = intern_n(name, n),
+                   .root = root,
+                   .computation = h->n_computations - (h->n_computations > 0),
+                   .type = type,
+                   .operands = operands,
+                   .attributes = *end ? end + 1 : end};
+    *end = 0;
+    if (h->n_computations > 0) h->computations[h->n_computations - 1].n++;
+    return VEC_PUSH(h->ops, h->n, h->cap, made) && map_put(h->by_name, name, n, (void *)(uintptr_t)h->n, NULL);
+}
+
+static void find_callers(hlo *h) {
+    for (size_t i = 0; i < h->n; i++) {
+        const char *p = hlo_is(&h->ops[i], "fusion") ? strstr(h->ops[i].attributes, "calls=") : NULL;
+        const hlo_computation *c = p ? hlo_computation_at(h, p + 6) : NULL;
+        if (c) h->computations[c - h->computations].caller = i + 1;
+    }
+}
+
+xt_status hlo_read(char *text, hlo *h) {
+    bool failed = false;
+    if (!(h->by_name = map_new()) || !(h->computation_by_name = map_new())) return status_oom(64, "a map");
+    for (char *line = text, *next; line && *line && !failed; line = next) {
+        if ((next = strchr(line, '\n'))) *next++ = 0;
+        if (!read_computation(line, h, &failed)) failed |= !read_instruction(line, h);
+    }
+    if (!failed) find_callers(h);
+    return failed ? status_oom(h->n * sizeof *h->ops, "a program") : NULL;
 }
 
 void hlo_deinit(hlo *h) {
     if (h->by_name) map_free(h->by_name, NULL);
+    if (h->computation_by_name) map_free(h->computation_by_name, NULL);
     base_free(h->ops);
+    base_free(h->computations);
     *h = (hlo){0};
 }
 
-bool hlo_find(const hlo *h, const char *name, int64_t *out_ordinal, uint32_t *out_op) {
-    *out_ordinal = -1;
-    for (int depth = 0; depth < 8 && h->by_name; depth++) {
-        uintptr_t k = (uintptr_t)map_get(h->by_name, name, strlen(name));
-        if (!k) return false;
-        const hlo_op *op = &h->ops[k - 1];
-        if (depth == 0) *out_op = op->op;
-        if (op->ordinal >= 0) {
-            *out_ordinal = op->ordinal;
-            return true;
-        }
-        name = intern_text(op->operand);
+static uintptr_t named_at(const map *m, const char *text, size_t *out_n) {
+    const char *name = text + (*text == '%');
+    size_t n = name_length(name);
+    *out_n = n + (size_t)(name - text);
+    return n ? (uintptr_t)map_get(m, name, n) : 0;
+}
+
+const hlo_op *hlo_op_at(const hlo *h, const char *text, size_t *out_n) {
+    uintptr_t k = named_at(h->by_name, text, out_n);
+    return k ? &h->ops[k - 1] : NULL;
+}
+
+const hlo_computation *hlo_computation_at(const hlo *h, const char *text) {
+    size_t n;
+    uintptr_t k = named_at(h->computation_by_name, text, &n);
+    return k ? &h->computations[k - 1] : NULL;
+}
+
+bool hlo_array_read(const char **text, int64_t *out_bytes, int *out_space) {
+    char dtype[16];
+    *out_space = 0;
+    if (!one_type(text, dtype, NULL, out_bytes)) return false;
+    if (**text != '{') return true;
+    const char *end = strchr(*text, '}'), *space = strstr(*text, "S(");
+    if (end && space && space < end) *out_space = (int)strtol(space + 2, NULL, 10);
+    if (end) *text = end + 1;
+    return true;
+}
+
+bool hlo_is(const hlo_op *op, const char *name) {
+    return strcmp(intern_text(op->op), name) == 0;
+}
+
+const hlo_op *hlo_next_operand(const hlo *h, const char **at, int *out_part) {
+    while (**at) {
+        const char *p = strchr(*at, '%');
+        size_t n;
+        if (!p) break;
+        const hlo_op *op = hlo_op_at(h, p, &n);
+        *at = p + n;
+        *out_part = **at == '#' ? (int)strtol(*at + 1, NULL, 10) : -1;
+        if (op) return op;
+        if (n < 2) *at = p + 1;
     }
-    return false;
+    return NULL;
+}
+
+const hlo_op *hlo_parameter(const hlo *h, const hlo_computation *c, int number) {
+    for (size_t i = 0; c && i < c->n; i++) {
+        const hlo_op *op = &h->ops[c->first + i];
+        if (hlo_is(op, "parameter") && strtol(op->operands, NULL, 10) == number) return op;
+    }
+    return NULL;
+}
+
+static const hlo_op *operand(const hlo *h, const hlo_op *op, int position) {
+    const char *at = op->operands;
+    int part;
+    const hlo_op *o = NULL;
+    for (int i = 0; i <= position && (o = hlo_next_operand(h, &at, &part)); i++) continue;
+    return o;
+}
+
+static const hlo_op *root_of(const hlo *h, const hlo_op *fusion) {
+    const char *p = hlo_is(fusion, "fusion") ? strstr(fusion->attributes, "calls=") : NULL;
+    const hlo_computation *c = p ? hlo_computation_at(h, p + 6) : NULL;
+    for (size_t i = 0; c && i < c->n; i++)
+        if (h->ops[c->first + i].root) return &h->ops[c->first + i];
+    return NULL;
+}
+
+/* Steps that are left of a search, so that a program of any shape takes no time. */
+static bool origin(const hlo *h, const hlo_op *op, int *steps, hlo_origin *out) {
+    if (!op || --*steps < 0) return false;
+    if (op->ordinal >= 0) {
+        out->ordinal = op->ordinal;
+        return true;
+    }
+    if (hlo_is(op, "parameter")) {
+        size_t caller = h->n_computations ? h->computations[op->computation].caller : 0;
+        long number = strtol(op->operands, NULL, 10);
+        if (caller) return origin(h, operand(h, &h->ops[caller - 1], (int)number), steps, out);
+        if (op->computation + 1 != h->entry) return false;
+        out->input = (int32_t)number;
+        return true;
+    }
+    return origin(h, root_of(h, op), steps, out) || origin(h, operand(h, op, 0), steps, out);
+}
+
+static const hlo_op *reader_of(const hlo *h, const hlo_op *op) {
+    const hlo_computation *c = h->n_computations ? &h->computations[op->computation] : NULL;
+    for (size_t i = (size_t)(op - h->ops) + 1; c && i < c->first + c->n; i++) {
+        const char *at = h->ops[i].operands;
+        int part;
+        for (const hlo_op *o; (o = hlo_next_operand(h, &at, &part));)
+            if (o == op) return &h->ops[i];
+    }
+    return NULL;
+}
+
+hlo_origin hlo_origin_of(const hlo *h, const hlo_op *op) {
+    enum { MOST_STEPS = 64, MOST_READERS = 4 };
+    hlo_origin found = {-1, -1};
+    int steps = MOST_STEPS;
+    for (int k = 0; op && k < MOST_READERS && !origin(h, op, &steps, &found); k++) op = reader_of(h, op);
+    return found;
+}
+
+bool hlo_find(const hlo *h, const char *name, hlo_origin *out, uint32_t *out_op) {
+    size_t n;
+    const hlo_op *op = h->by_name ? hlo_op_at(h, name, &n) : NULL;
+    *out = (hlo_origin){-1, -1};
+    if (!op) return false;
+    *out_op = op->op;
+    *out = hlo_origin_of(h, op);
+    return true;
 }

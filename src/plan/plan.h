@@ -2,7 +2,7 @@
  *   source.c    recordings: a rehearsal's programs or a file's, and what each op and input is to the user
  *   compile.c   one compilation: our compiler here, a foreign one in a child process
  *   dump_xla.c  what XLA's compilers (TPU, CUDA) say about a program's buffers in their dump folder; hlo.c reads their
- *               program text
+ *               program text, traffic.c counts what it moves
  *   dump_cpu.c  the same of our compiler
  *   report.c    buffers and totals to a report; estimate.c its step time; api.c the public functions */
 #ifndef XT_SRC_PLAN_H
@@ -60,13 +60,14 @@ typedef struct plan_buffer {
     int64_t bytes, offset; /* offset: of TEMP, in the arena */
     int64_t logical; /* bytes without padding; -1 = bytes */
     int64_t ordinal; /* op that makes it; -1 unknown */
-    int32_t input; /* INPUT: its number */
+    int32_t input; /* INPUT: its number; TEMP: that of the input it was moved from; else -1 */
     int32_t first, last; /* points of the program; -1 = throughout */
     uint32_t op, shape, dtype, name; /* interned; name: the compiler's own, for what has no op of ours */
 } plan_buffer;
 typedef struct plan_link { /* a collective */
     uint32_t op;
     int64_t ordinal, bytes;
+    int32_t input; /* whose data it moves when no op is known; -1: unknown */
     int64_t group[64]; /* devices of its first group */
     int n_group;
     uint32_t name;
@@ -79,6 +80,7 @@ typedef struct plan_memory {
     int n_points, peak_point;
     int64_t arena_bytes;
     int64_t total_bytes; /* that the compiler says the program takes in device memory; -1 = does not say */
+    double traffic; /* bytes to and from device memory, by its text; -1 = unknown */
 } plan_memory;
 void plan_memory_free(plan_memory *m);
 /* Reads the dump folder of XLA's compilers; fills what is there. NOT_FOUND when there is nothing about buffers. */

@@ -45,22 +45,24 @@ static xt_plan_kind kind_of(const plan_program *p, const plan_memory *m, const p
     return shaped_as_parameter(p, m, b->shape) ? XT_PLAN_GRADIENTS : XT_PLAN_ACTIVATIONS;
 }
 
+/* The user's line and module behind an op, or else an input; false when both are unknown. */
+static bool source_of(const plan_program *p, int64_t ordinal, int32_t input, const xt_src **at, uint32_t *module) {
+    bool op = ordinal >= 0 && (size_t)ordinal < p->n_ops, in = !op && input >= 0 && (size_t)input < p->n_inputs;
+    *at = src_get(op ? p->ops[ordinal].src : in ? p->inputs[input].src : 0);
+    if (op || in) *module = op ? p->ops[ordinal].path : p->inputs[input].path;
+    return op || in;
+}
+
 static void place_of(const plan_program *p, const plan_memory *m, const plan_buffer *b, xt_plan_row *row) {
-    const xt_src *at = src_get(0);
-    uint32_t shape = b->shape, dtype = b->dtype, module = 0, op = b->op;
-    if (b->place == PLAN_INPUT && b->input >= 0 && (size_t)b->input < p->n_inputs) {
-        const plan_input *in = &p->inputs[b->input];
-        at = src_get(in->src);
-        module = in->path;
+    const xt_src *at;
+    uint32_t shape = b->shape, dtype = b->dtype, module = b->place == PLAN_OTHER ? 0 : b->name, op = b->op;
+    bool input = b->place == PLAN_INPUT, known = source_of(p, input ? -1 : b->ordinal, b->input, &at, &module);
+    if (input && known) {
+        const ir_type *type = p->inputs[b->input].type;
         op = intern("parameter");
-        if (!shape && in->type) shape_of(in->type, &shape, &dtype);
-    } else if (b->ordinal >= 0 && (size_t)b->ordinal < p->n_ops) {
-        const plan_op *o = &p->ops[b->ordinal];
-        at = src_get(o->src);
-        module = o->path;
-        op = intern(ir_op_infos[o->code].name);
-    } else if (b->place != PLAN_OTHER)
-        module = b->name;
+        if (!shape && type) shape_of(type, &shape, &dtype);
+    } else if (known && b->ordinal >= 0)
+        op = intern(ir_op_infos[p->ops[b->ordinal].code].name);
     int64_t padding = b->logical >= 0 && b->logical < b->bytes ? b->bytes - b->logical : 0;
     *row = (xt_plan_row){.file = at->file,
                          .line = at->line,
@@ -216,15 +218,11 @@ static xt_status read_links(const plan_program *p, const plan_memory *m, const c
     if (!out->collectives) return status_oom(m->n_links, "collectives");
     for (size_t i = 0; i < m->n_links; i++) {
         const plan_link *l = &m->links[i];
-        bool known = l->ordinal >= 0 && (size_t)l->ordinal < p->n_ops;
-        const xt_src *at = src_get(known ? p->ops[l->ordinal].src : 0);
-        xt_plan_collective c = {intern_text(l->op),
-                                intern_text(axes_of(l, mesh)),
-                                at->file,
-                                intern_text(known ? p->ops[l->ordinal].path : l->name),
-                                at->line,
-                                1,
-                                l->bytes};
+        const xt_src *at;
+        uint32_t module = l->name;
+        source_of(p, l->ordinal, l->input, &at, &module);
+        xt_plan_collective c = {
+            intern_text(l->op), intern_text(axes_of(l, mesh)), at->file, intern_text(module), at->line, 1, l->bytes};
         int k = 0;
         while (k < n && !(out->collectives[k].op == c.op && out->collectives[k].axis == c.axis &&
                           out->collectives[k].file == c.file && out->collectives[k].line == c.line &&

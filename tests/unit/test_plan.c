@@ -293,13 +293,17 @@ static void hlo_lines(void **state) {
         "  %one = f32[2]{0} all-reduce(%copy.2), replica_groups={{0},{1}}\n}\n";
     hlo h = {0};
     plan_memory m = {0};
-    assert_ok(hlo_read(text, &h, &m));
-    int64_t ordinal;
+    assert_ok(hlo_read(text, &h));
+    assert_true(hlo_links(&h, &m));
+    hlo_origin from;
     uint32_t op;
-    assert_true(hlo_find(&h, "copy.2", &ordinal, &op));
-    assert_int_equal(ordinal, 17);
+    assert_true(hlo_find(&h, "copy.2", &from, &op));
+    assert_int_equal(from.ordinal, 17);
     assert_string_equal(intern_text(op), "copy");
-    assert_false(hlo_find(&h, "a", &ordinal, &op));
+    assert_true(hlo_find(&h, "a", &from, &op));
+    assert_int_equal(from.ordinal, -1);
+    assert_int_equal(from.input, 0);
+    assert_false(hlo_find(&h, "nobody", &from, &op));
     assert_int_equal(m.n_links, 2);
     assert_int_equal(m.links[0].bytes, 8 * 16 * 4);
     assert_int_equal(m.links[0].n_group, 8);
@@ -307,6 +311,7 @@ static void hlo_lines(void **state) {
     for (int k = 0; k < 8; k++) assert_int_equal(m.links[0].group[k], 4 * k);
     assert_int_equal(m.links[1].ordinal, 21);
     assert_int_equal(m.links[1].n_group, 4);
+    assert_int_equal(m.links[1].bytes, 16 * 2);
     hlo_deinit(&h);
     plan_memory_free(&m);
     uint32_t shape, dtype;
@@ -315,6 +320,105 @@ static void hlo_lines(void **state) {
     assert_string_equal(intern_text(shape), "3x1024x768");
     assert_string_equal(intern_text(dtype), "bf16");
     assert_int_equal(bytes, 3 * 1024 * 768 * 2);
+}
+
+static void has_group(const plan_link *l, int n, int64_t step) {
+    assert_int_equal(l->n_group, n);
+    for (int k = 0; k < n; k++) assert_int_equal(l->group[k], step * k);
+}
+
+/* What XLA's compilers made by themselves, named by nobody: merged sums, gathers of parameters inside fusions; and
+ * groups by the names of a mesh's axes. */
+static void hlo_merged(void **state) {
+    (void)state;
+    char text[] =
+        "%fused.1 (p.0: f32[8,4]) -> f32[32,4] {\n"
+        "  %p.0 = f32[8,4]{1,0} parameter(0)\n"
+        "  ROOT %ag.1 = f32[32,4]{1,0} all-gather(%p.0), channel_id=3, replica_groups=mesh['x'=2,'y'=4] {'y'}, "
+        "dimensions={0}\n}\n\n"
+        "%fused.2 (p.1: f32[8,4]) -> f32[32,4] {\n" /* the same, further on */
+        "  %p.1 = f32[8,4]{1,0} parameter(0)\n"
+        "  ROOT %ag.2 = f32[32,4]{1,0} all-gather(%p.1), channel_id=3, replica_groups=mesh['x'=2,'y'=4] {'y'}, "
+        "dimensions={0}\n}\n\n"
+        "ENTRY %main.1 (w: f32[8,4], b: f32[6]) -> f32[2] {\n"
+        "  %w = f32[8,4]{1,0} parameter(0)\n"
+        "  %b = f32[6]{0} parameter(1)\n"
+        "  %f = f32[32,4]{1,0} fusion(%w), kind=kCustom, calls=%fused.1\n"
+        "  %g.1 = f32[6]{0} negate(%b), metadata={op_name=\"n4\"}\n"
+        "  %sum = (f32[32,4]{1,0}, /*index=1*/f32[6]{0}) all-reduce(%f, %g.1), replica_groups=mesh['x'=2,'y'=4] {'x'}, "
+        "to_apply=%add\n"
+        "  %part = f32[6]{0} all-reduce(%g.1), replica_groups=mesh['x'=8] {'x':(2)2}, to_apply=%add\n"
+        "  %bad = f32[6]{0} all-reduce(%g.1), replica_groups=[2,4]<=[2,4]T(1,9), to_apply=%add\n"
+        "  ROOT %r = f32[2]{0} slice(%part), slice={[0:2]}\n}\n";
+    hlo h = {0};
+    plan_memory m = {0};
+    assert_ok(hlo_read(text, &h));
+    assert_true(hlo_links(&h, &m));
+    assert_int_equal(m.n_links, 5);
+    assert_int_equal(m.links[0].input, 0);
+    assert_int_equal(m.links[0].bytes, 32 * 4 * 4);
+    has_group(&m.links[0], 4, 1);
+    assert_int_equal(m.links[1].input, 0);
+    assert_int_equal(m.links[1].bytes, 32 * 4 * 4);
+    has_group(&m.links[1], 2, 4);
+    assert_int_equal(m.links[2].ordinal, 4);
+    assert_int_equal(m.links[2].bytes, 6 * 4);
+    has_group(&m.links[3], 2, 2);
+    has_group(&m.links[4], 0, 0); /* a permutation of axes that are not there */
+    hlo_deinit(&h);
+    plan_memory_free(&m);
+}
+
+/* Bytes to and from device memory, by hand. */
+static void hlo_moves(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        double bytes;
+    } cases[] = {
+        /* both operands, the result; constants and names are free */
+        {"%a = f32[100]{0} parameter(0)\n %b = f32[100]{0} bitcast(%a)\n %c = f32[] constant(1)\n"
+         " %d = f32[100]{0} add(%a, %b)\n",
+         1200},
+        /* what lies on the chip is not read from memory: in by a copy of 400 bytes, and no way back */
+        {"%a = f32[100]{0} parameter(0)\n %s = (f32[100]{0:S(1)}, f32[100]{0}, u32[]{:S(2)}) copy-start(%a)\n"
+         " %b = f32[100]{0:S(1)} copy-done(%s)\n %d = f32[100]{0:S(1)} negate(%b)\n",
+         400},
+        {"%a = f32[100]{0} parameter(0)\n %d = f32[10]{0} slice(%a), slice={[0:10]}\n", 80},
+        /* a part of a tuple, an update in place, and a fusion that reads a slice */
+        {"%a = (f32[100]{0}, f32[50]{0}) parameter(0)\n %d = f32[50]{0} negate(%a#1)\n", 400},
+        {"%a = f32[100]{0} parameter(0)\n %u = f32[5]{0} parameter(1)\n %i = s32[]{:S(6)} parameter(2)\n"
+         " %d = f32[100]{0} dynamic-update-slice(%a, %u, %i)\n",
+         40},
+        {"%a = f32[100]{0} parameter(0)\n %d = f32[10]{0} fusion(%a), kind=kLoop, calls=%slicing\n", 80},
+        {"%a = f32[100]{0} parameter(0)\n %d = f32[100]{0} while(%a), condition=%less, body=%turn, "
+         "backend_config={\"known_trip_count\":{\"n\":\"7\"}}\n",
+         7 * 800},
+        {"%a = f32[100]{0} parameter(0)\n %d = f32[100]{0} conditional(%i, %a, %a), "
+         "branch_computations={%slicing, %turn}\n",
+         800},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[2000];
+        hlo h = {0};
+        snprintf(text, sizeof text,
+                 "%%slicing (p: f32[100]) -> f32[10] {\n %%p = f32[100]{0} parameter(0)\n"
+                 " %%v = f32[10,10]{1,0} bitcast(%%p)\n"
+                 " ROOT %%q = f32[1,10]{1,0} slice(%%v), slice={[0:1], [0:10]}\n}\n"
+                 "%%turn (t: f32[100]) -> f32[100] {\n %%t = f32[100]{0} parameter(0)\n"
+                 " ROOT %%n = f32[100]{0} negate(%%t)\n}\n"
+                 "ENTRY %%main (x: f32[]) -> f32[] {\n %s}\n",
+                 cases[i].text);
+        assert_ok(hlo_read(text, &h));
+        double bytes = hlo_traffic(&h);
+        if (bytes != cases[i].bytes) fail_msg("%g bytes, %g are moved by\n%s", bytes, cases[i].bytes, cases[i].text);
+        hlo_deinit(&h);
+    }
+    char none[] = "HloModule m\n";
+    hlo h = {0};
+    assert_ok(hlo_read(none, &h));
+    assert_true(hlo_traffic(&h) == -1);
+    hlo_deinit(&h);
 }
 
 static void xla_dump(void **state) {
@@ -392,6 +496,8 @@ int main(int argc, char **argv) {
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hlo_lines),
+        cmocka_unit_test(hlo_merged),
+        cmocka_unit_test(hlo_moves),
         cmocka_unit_test(xla_dump),
         cmocka_unit_test(a_step_on_the_cpu),
         cmocka_unit_test(what_lives_elsewhere),
