@@ -45,6 +45,18 @@ static xt_status end(host_call *c, const xt_src *src, const char *what, xt_statu
     return status_at(status_context(s, "%s", what), src);
 }
 
+/* A part for each rank of the group is no more than memory can hold: a negative number that became a size is not. */
+static xt_status fits(const host_call *c, size_t bytes) {
+    size_t all;
+    if (size_mul(bytes, c->g.size ? c->g.size : 1, &all) && all <= PTRDIFF_MAX) return NULL;
+    return status_new(XT_INVALID_ARGUMENT, NULL, "%zu bytes for each of %zu ranks are too many", bytes, c->g.size);
+}
+static xt_status elements_fit(const host_call *c, xt_dtype t, size_t count) {
+    size_t bytes;
+    if (size_mul(count, xt_dtype_size(t), &bytes)) return fits(c, bytes);
+    return status_new(XT_INVALID_ARGUMENT, NULL, "%zu elements are too many", count);
+}
+
 static coll_op op_of(xt_reduce op) {
     switch (op) {
     case XT_MIN: return COLL_MIN;
@@ -75,6 +87,7 @@ xt_status xt_host_all_reduce_at(const xt_src *src, void *data, xt_dtype t, size_
     host_call c;
     xt_status s = begin(&c, src, "xt_host_all_reduce", &o, false);
     if (!s) s = rank_reduce_check(o.op, t);
+    if (!s) s = elements_fit(&c, t, count);
     if (!s && c.group) s = coll_all_reduce(c.group, op_of(o.op), t, data, count);
     if (!s && o.op == XT_MEAN && c.g.size > 1) divide(data, t, count, (double)c.g.size);
     return end(&c, src, "xt_host_all_reduce", s);
@@ -83,11 +96,9 @@ xt_status xt_host_all_reduce_at(const xt_src *src, void *data, xt_dtype t, size_
 xt_status xt_host_reduce_scatter_at(const xt_src *src, const void *from, xt_dtype t, size_t count, void *to,
                                     xt_collective_opts o) {
     host_call c;
-    size_t all = 0;
     xt_status s = begin(&c, src, "xt_host_reduce_scatter", &o, false);
     if (!s) s = rank_reduce_check(o.op, t);
-    if (!s && (!size_mul(count, c.g.size, &all) || !size_mul(all, xt_dtype_size(t), &all)))
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "%zu elements are too many", count);
+    if (!s) s = elements_fit(&c, t, count);
     if (!s && c.group) s = coll_reduce_scatter(c.group, op_of(o.op), t, from, count, to);
     if (!s && !c.group) memmove(to, from, count * xt_dtype_size(t));
     if (!s && o.op == XT_MEAN && c.g.size > 1) divide(to, t, count, (double)c.g.size);
@@ -97,6 +108,7 @@ xt_status xt_host_reduce_scatter_at(const xt_src *src, const void *from, xt_dtyp
 xt_status xt_host_all_gather_at(const xt_src *src, const void *from, size_t bytes, void *to, xt_collective_opts o) {
     host_call c;
     xt_status s = begin(&c, src, "xt_host_all_gather", &o, false);
+    if (!s) s = fits(&c, bytes);
     if (!s && c.group)
         s = coll_all_gather(c.group, from, bytes, to);
     else if (!s)
@@ -107,6 +119,7 @@ xt_status xt_host_all_gather_at(const xt_src *src, const void *from, size_t byte
 xt_status xt_host_all_to_all_at(const xt_src *src, const void *from, size_t bytes, void *to, xt_collective_opts o) {
     host_call c;
     xt_status s = begin(&c, src, "xt_host_all_to_all", &o, false);
+    if (!s) s = fits(&c, bytes);
     if (!s && c.group)
         s = coll_all_to_all(c.group, from, bytes, to);
     else if (!s)
@@ -117,6 +130,7 @@ xt_status xt_host_all_to_all_at(const xt_src *src, const void *from, size_t byte
 xt_status xt_host_permute_at(const xt_src *src, const void *from, size_t bytes, void *to, xt_collective_opts o) {
     host_call c;
     xt_status s = begin(&c, src, "xt_host_permute", &o, true);
+    if (!s) s = fits(&c, bytes);
     int64_t self = world_get()->rank, sender = s ? -1 : rank_groups_sender(&c.g, self),
             receiver = s ? -1 : rank_groups_receiver(&c.g, self);
     if (!s && c.group)
@@ -130,6 +144,7 @@ xt_status xt_host_permute_at(const xt_src *src, const void *from, size_t bytes, 
 xt_status xt_host_broadcast_at(const xt_src *src, void *data, size_t bytes, xt_collective_opts o) {
     host_call c;
     xt_status s = begin(&c, src, "xt_host_broadcast", &o, false);
+    if (!s) s = fits(&c, bytes);
     if (!s && c.group) s = coll_broadcast(c.group, o.root, data, bytes);
     return end(&c, src, "xt_host_broadcast", s);
 }

@@ -55,13 +55,22 @@ static void line(canvas *c, int x0, int y0, int x1, int y1, int pen, uint32_t co
     }
 }
 
+/* Texts of others may be of any length, and pictures grow with them: of longer ones the beginning is drawn. */
+enum { LONGEST_TEXT = 200 };
+static int text_length(const char *text) {
+    int n = 0;
+    while (n < LONGEST_TEXT && text[n]) n++;
+    return n;
+}
+
 static int text_width(const char *text, int scale) {
-    return (int)strlen(text) * (FONT_WIDTH + 1) * scale;
+    return text_length(text) * (FONT_WIDTH + 1) * scale;
 }
 
 static void write_text(canvas *c, int x, int y, const char *text, int scale, uint32_t color) {
-    for (; *text; text++, x += (FONT_WIDTH + 1) * scale) {
-        int letter = (unsigned char)*text;
+    int n = text_length(text);
+    for (int i = 0; i < n; i++, x += (FONT_WIDTH + 1) * scale) {
+        int letter = text[n] && i >= n - 3 ? '.' : (unsigned char)text[i];
         if (letter < FONT_FIRST || letter > FONT_LAST) letter = '?';
         for (int col = 0; col < FONT_WIDTH; col++)
             for (int row = 0; row < FONT_HEIGHT; row++)
@@ -79,6 +88,14 @@ typedef struct axis {
     double lo, hi, tick;
 } axis;
 
+/* Numbers near the ends of what a double holds have no ticks between them that add up: further out and nearer to 0 than
+ * these nothing is told apart. */
+#define FURTHEST 1e300
+#define NEAREST 1e-300
+static double bounded(double v) {
+    return v > FURTHEST ? FURTHEST : v < -FURTHEST ? -FURTHEST : v;
+}
+
 /* 1, 2 or 5 times a power of ten, for about `parts` ticks. */
 static double nice_tick(double range, int parts) {
     double raw = range / parts, power = pow(10, floor(log10(raw))), m = raw / power;
@@ -89,15 +106,16 @@ static axis axis_of(const xt_plot_series *series, int n, bool vertical) {
     axis a = {INFINITY, -INFINITY, 1};
     for (int s = 0; s < n; s++)
         for (int64_t i = 0; i < series[s].n; i++) {
-            double x = series[s].x[i], y = series[s].y[i], v = vertical ? y : x;
+            double x = series[s].x[i], y = series[s].y[i], v = bounded(vertical ? y : x);
             if (!isfinite(x) || !isfinite(y)) continue;
             if (v < a.lo) a.lo = v;
             if (v > a.hi) a.hi = v;
         }
     if (!(a.lo <= a.hi)) return (axis){0, 1, 0.2};
     if (a.hi - a.lo < 1e-12 * (1 + fabs(a.lo))) {
-        a.lo -= 0.5;
-        a.hi += 0.5;
+        double half = fabs(a.lo) > 5e5 ? 1e-6 * fabs(a.lo) : 0.5;
+        a.lo -= half;
+        a.hi += half;
     }
     a.tick = nice_tick(a.hi - a.lo, vertical ? 5 : 8);
     if (vertical) { /* whole ticks above and below, so that no curve runs along the frame */
@@ -108,19 +126,30 @@ static axis axis_of(const xt_plot_series *series, int n, bool vertical) {
 }
 
 static int place(const axis *a, double v, int from, int to) {
-    return from + (int)lround((v - a->lo) / (a->hi - a->lo) * (to - from));
+    double at = (bounded(v) - a->lo) / (a->hi - a->lo);
+    return from + (int)lround((at < -1 ? -1 : at > 2 ? 2 : at) * (to - from));
+}
+
+/* Ticks from `first` to the end of an axis. */
+static int tick_count(const axis *a, double first) {
+    enum { MOST_TICKS = 32 };
+    double n = floor((a->hi - first) / a->tick + 1e-9) + 1;
+    return n < 0 ? 0 : n < MOST_TICKS ? (int)n : MOST_TICKS;
 }
 
 static void draw_axes(canvas *c, const axis *ax, const axis *ay) {
     char label[32];
     int right = CHART_WIDTH - RIGHT, bottom = CHART_HEIGHT - BOTTOM;
-    for (double v = ceil(ax->lo / ax->tick) * ax->tick; v <= ax->hi + ax->tick * 1e-9; v += ax->tick) {
+    double first = ceil(ax->lo / ax->tick) * ax->tick;
+    for (int i = 0, n = tick_count(ax, first); i < n; i++) {
+        double v = first + i * ax->tick;
         int x = place(ax, v, LEFT, right);
         line(c, x, TOP, x, bottom, 1, GRID);
         snprintf(label, sizeof label, "%g", fabs(v) < ax->tick * 1e-9 ? 0 : v);
         write_text(c, x - text_width(label, 1) / 2, bottom + 8, label, 1, INK);
     }
-    for (double v = ay->lo; v <= ay->hi + ay->tick * 1e-9; v += ay->tick) {
+    for (int i = 0, n = tick_count(ay, ay->lo); i < n; i++) {
+        double v = ay->lo + i * ay->tick;
         int y = place(ay, v, bottom, TOP);
         line(c, LEFT, y, right, y, 1, GRID);
         snprintf(label, sizeof label, "%g", fabs(v) < ay->tick * 1e-9 ? 0 : v);
@@ -186,7 +215,7 @@ static axis bar_axis(const xt_plot_bar *bars, int n, double mark) {
     axis a = {0, isfinite(mark) && mark > 0 ? mark : 0, 1};
     for (int i = 0; i < n; i++)
         if (isfinite(bars[i].value) && bars[i].value > a.hi) a.hi = bars[i].value;
-    if (!(a.hi > 0)) a.hi = 1;
+    a.hi = a.hi < NEAREST ? 1 : bounded(a.hi);
     a.tick = nice_tick(a.hi, 5);
     a.hi = ceil(a.hi / a.tick - 1e-9) * a.tick;
     return a;
@@ -194,7 +223,8 @@ static axis bar_axis(const xt_plot_bar *bars, int n, double mark) {
 
 static void draw_bar_axis(bar_chart *b) {
     char label[32];
-    for (double v = 0; v <= b->x.hi + b->x.tick * 1e-9; v += b->x.tick) {
+    for (int i = 0, n = tick_count(&b->x, 0); i < n; i++) {
+        double v = i * b->x.tick;
         int x = place(&b->x, v, b->left, b->right);
         line(&b->c, x, BARS_TOP - 6, x, b->bottom, 1, GRID);
         snprintf(label, sizeof label, "%g", v);

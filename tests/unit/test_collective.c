@@ -379,6 +379,15 @@ static int alone(int rank, void *arg) {
     y = xt_keep(xt_collective_permute(y, .shift = 5));
     CHECK(xt_read(y, out, sizeof out) && memcmp(in, out, sizeof in) == 0);
     CHECK(!xt_host_all_reduce(out, XT_F32, 4, .op = XT_MEAN) && memcmp(in, out, sizeof in) == 0);
+    const size_t no_size = (size_t)-7; /* a negative number that became a size */
+    xt_status refused[] = {
+        xt_host_all_gather(in, no_size, out),          xt_host_all_to_all(in, no_size, out),
+        xt_host_permute(in, no_size, out, .shift = 1), xt_host_broadcast(in, no_size),
+        xt_host_all_reduce(out, XT_F32, no_size),      xt_host_reduce_scatter(in, XT_F32, no_size, out)};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        CHECK(refused[i] && strstr(xt_status_message(refused[i]), "too many"));
+        xt_status_free(refused[i]);
+    }
     return xt_finish();
 }
 

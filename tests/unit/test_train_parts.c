@@ -1,5 +1,6 @@
 /* The parts of the trainer that need no device: periods and windows, throughput arithmetic, event files,
  * loggers, pictures. */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -376,6 +377,19 @@ static void bars_are_to_scale(void **state) {
     assert_null(png_read_rgb(path, &w, &h, &rgb));
     assert_int_equal(pixels(rgb, w * h, GREY), 0);
     base_free(rgb);
+    /* numbers without room for ticks between them, and texts of any length */
+    static const double far[] = {DBL_MAX, -DBL_MAX, 1e17, 5e-324, 1e308, 0};
+    char *text = malloc(70001);
+    assert_non_null(text);
+    memset(text, 'a', 70000);
+    text[70000] = 0;
+    for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
+        const xt_plot_bar odd[] = {{text, far[i], text}, {"one", 1e-310, NULL}};
+        double at[] = {far[i], far[i]}, to[] = {far[i], far[sizeof far / sizeof far[0] - 1 - i]};
+        assert_null(xt_plot_bars(path, text, text, odd, 1 + (int)(i % 2), far[i]));
+        assert_null(xt_plot_lines(path, text, text, (xt_plot_series[]){{text, at, to, 2}, {"b", to, at, 2}}, 2));
+    }
+    free(text);
     xt_status s = xt_plot_bars(path, "t", NULL, bars, 65, 1);
     assert_int_equal(xt_status_code(s), XT_INVALID_ARGUMENT);
     xt_status_free(s);

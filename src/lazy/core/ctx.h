@@ -288,8 +288,11 @@ xt_tensor lazy_error_slot(lazy_ctx *c, src_id src);
 const ir_type *lazy_checked_type(const xt_src *src, const char *what, xt_dtype dtype, int rank, const int64_t *dims);
 /* the argument that stands for the slot's buffer; uploads a new state */
 ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t slot_index);
-/* A program is to run after all: the values that a build left out. */
-xt_status lazy_fill_leaves(lazy_ctx *c);
+/* A program is to run after all: the values that a build left out. *out_gone: how many no longer live (their module was
+ * freed); a program may not read them, which lazy_key says. */
+xt_status lazy_fill_leaves(lazy_ctx *c, size_t *out_gone);
+/* The error of a program that reads one of those. */
+xt_status lazy_leaf_gone(void);
 /* fn(c, t, src) for each tensor that is recorded, at the line src, while ctx.eager is on */
 void lazy_on_recorded(void (*fn)(lazy_ctx *c, xt_tensor t, const xt_src *src));
 /* takes the leaf's reference over, also when it gives NULL */

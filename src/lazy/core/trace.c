@@ -179,13 +179,23 @@ ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t index) {
     return s->leaf;
 }
 
-xt_status lazy_fill_leaves(lazy_ctx *c) {
+xt_status lazy_leaf_gone(void) {
+    return status_new(
+        XT_INVALID_ARGUMENT, NULL,
+        "a value of a module's build is read after the module was freed: its parameters are gone; keep the "
+        "module until the value is read");
+}
+
+xt_status lazy_fill_leaves(lazy_ctx *c, size_t *out_gone) {
+    *out_gone = 0;
     for (size_t i = 0; i < c->n_leaves; i++) {
         lazy_leaf *l = &c->leaves[i];
         if (l->buf || l->pack >= 0) continue;
         lazy_slot *s = &c->slots[l->slot];
-        if (!s->live || s->generation != l->generation)
-            return status_new(XT_INTERNAL, NULL, "an argument of a build is gone");
+        if (!s->live || s->generation != l->generation) {
+            ++*out_gone;
+            continue;
+        }
         if (!s->buf) XT_TRY(lazy_upload_state(c, s));
         lazy_buf_retain(l->buf = s->buf);
     }

@@ -430,7 +430,9 @@ lazy_program *lazy_program_by_rank_key(const char *digits) {
 /* A superset is known by its key alone, which no other thread has. */
 xt_status lazy_program_seek(lazy_ctx *c, const lazy_roots *r, lazy_sought *out) {
     *out = (lazy_sought){.began_ns = clock_ns()};
-    XT_TRY(lazy_fill_leaves(c));
+    size_t gone;
+    XT_TRY(lazy_fill_leaves(c, &gone));
+    if (gone && r->known_as) return lazy_leaf_gone();
     if (r->known_as) out->program = lazy_program_find(out->key = r->known_as->key);
     if (!out->program) {
         hash128 key;

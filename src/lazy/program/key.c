@@ -226,6 +226,10 @@ xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node
         b->args[place]->mark = ((uint64_t)1 << 40) + i;
         const lazy_leaf *leaf = &c->leaves[place];
         const lazy_buf *buf = leaf->buf;
+        if (!buf && leaf->pack < 0) {
+            base_free(w.nodes);
+            return lazy_leaf_gone();
+        }
         lazy_node node = {OP_COUNT,
                           buf ? buf->info.src : 0,
                           buf ? buf->info.path : 0,

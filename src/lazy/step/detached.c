@@ -135,11 +135,10 @@ static bool take_leaves(lazy_ctx *c, lazy_detached *e) {
         }
         lazy_buf_retain(l->buf = c->packs[l->pack].buf);
     }
-    xt_status missing = lazy_fill_leaves(c);
-    if (missing) {
-        xt_status_free(missing);
-        return false;
-    }
+    size_t gone;
+    xt_status missing = lazy_fill_leaves(c, &gone);
+    xt_status_free(missing);
+    if (missing || gone) return false;
     for (size_t i = 0; i < c->n_leaves; i++) hold(c->leaves[i].buf, 1);
     e->leaves = c->leaves;
     e->n_leaves = c->n_leaves;
