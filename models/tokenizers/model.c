@@ -7,6 +7,7 @@
 
 void tok_model_free(tok_model *m) {
     tok_vocab_free(&m->vocab);
+    tok_prefixes_free(&m->prefixes);
     free(m->prefix);
     free(m->suffix);
     free(m->merges);

@@ -26,6 +26,22 @@ int32_t tok_vocab_find_next(const tok_vocab *v, const char *text, size_t n, uint
 uint64_t tok_mix(uint64_t h);
 void tok_vocab_free(tok_vocab *v);
 
+/* --- prefixes.c: all tokens that end at a byte of a text, in a walk over the text --- */
+typedef struct tok_prefix { /* of some token; the first is the empty one */
+    int32_t before, id; /* without its last byte; the token that it is, -1: none */
+    int32_t rest, shorter; /* the longest shorter end of it that is a prefix; that is a whole token; 0: none */
+    char last;
+} tok_prefix;
+typedef struct tok_prefixes {
+    tok_prefix *at;
+    int32_t *slots; /* numbers by the prefix before and the last byte, 0 empty */
+    size_t n, room, n_slots;
+} tok_prefixes;
+xt_status tok_prefixes_make(tok_prefixes *p, const tok_vocab *v); /* in time and memory of the tokens' bytes */
+/* The longest prefix that the text ends with, one byte on; a whole text of n bytes takes some 2 n steps. */
+int32_t tok_prefix_next(const tok_prefixes *p, int32_t at, char byte);
+void tok_prefixes_free(tok_prefixes *p);
+
 typedef struct tok_ids { /* in an arena */
     tok_arena *arena, *scratch; /* scratch: of what one piece needs while it is encoded */
     int32_t *items;
@@ -49,6 +65,7 @@ typedef struct tok_model {
     size_t merge_slots; /* a power of two, at most half full */
     int64_t longest_word; /* WordPiece: characters */
     double *scores, least_score; /* Unigram, by id */
+    tok_prefixes prefixes; /* Unigram */
 } tok_model;
 xt_status tok_model_read(tok_model *m, const cJSON *json);
 void tok_model_free(tok_model *m);

@@ -9,25 +9,36 @@ typedef struct node { /* the best way to the byte it stands at */
     double score;
     size_t from;
     int32_t id;
-    bool reached;
+    bool reached, begins; /* begins: a character, and so may a token */
 } node;
 
 static void reach(node *to, double score, size_t from, int32_t id) {
-    if (!to->reached || score > to->score) *to = (node){score, from, id, true};
+    if (!to->reached || score > to->score) *to = (node){score, from, id, true, to->begins};
+}
+
+/* Tokens that end at byte `end`, behind a character of k bytes, the longest first; then the character alone. */
+static void reach_end(const tok_model *m, node *best, size_t end, size_t k, int32_t at) {
+    const tok_prefix *all = m->prefixes.at;
+    bool alone = false;
+    for (at = all[at].id >= 0 ? at : all[at].shorter; at > 0; at = all[at].shorter) {
+        int32_t id = all[at].id;
+        size_t n = m->vocab.tokens[id].n;
+        if (!best[end - n].begins) continue;
+        reach(&best[end], best[end - n].score + m->scores[id], end - n, id);
+        alone = alone || n == k;
+    }
+    if (!alone && k) reach(&best[end], best[end - k].score + m->least_score - 10, end - k, -1);
 }
 
 static void find_ways(const tok_model *m, tok_text t, node *best) {
+    int32_t at = 0;
     for (size_t i = 0, k; i < t.n; i += k) {
-        uint64_t hash = TOK_HASH_BEGIN;
-        bool alone = false;
         tok_char(t.data + i, t.n - i, &k);
-        for (size_t n = 1; n <= m->vocab.longest && i + n <= t.n; n++) {
-            int32_t id = tok_vocab_find_next(&m->vocab, t.data + i, n, &hash);
-            if (id < 0) continue;
-            reach(&best[i + n], best[i].score + m->scores[id], i, id);
-            alone = alone || n == k;
+        best[i].begins = true;
+        for (size_t n = 1; n <= k; n++) {
+            at = tok_prefix_next(&m->prefixes, at, t.data[i + n - 1]);
+            reach_end(m, best, i + n, n == k ? k : 0, at);
         }
-        if (!alone) reach(&best[i + k], best[i].score + m->least_score - 10, i, -1);
     }
 }
 
@@ -64,5 +75,6 @@ static xt_status encode(const tok_model *m, tok_text t, tok_ids *out) {
 xt_status tok_unigram_read(tok_model *m, const cJSON *json) {
     (void)json;
     m->encode = encode;
-    return m->scores ? NULL : xt_status_new(XT_DATA_LOSS, "a Unigram's \"vocab\" is no list");
+    if (!m->scores) return xt_status_new(XT_DATA_LOSS, "a Unigram's \"vocab\" is no list");
+    return tok_prefixes_make(&m->prefixes, &m->vocab);
 }

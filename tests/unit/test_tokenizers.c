@@ -221,6 +221,40 @@ static void marks_cost_no_more_than_letters(void **state) {
     tokenizer_free(t);
 }
 
+/* A Unigram takes as long for a long word as for many short ones, however long its tokens are. */
+static void long_tokens_cost_no_more_than_short_ones(void **state) {
+    (void)state;
+    enum { LONG = 1 << 16, N = 1 << 20, TAIL = 100 };
+    char *token = malloc(LONG + 1), *text = malloc(N), *json = malloc(2 * LONG + 400);
+    int32_t *ids;
+    size_t n;
+    tokenizer *t;
+    memset(token, 'a', LONG);
+    token[LONG] = 0;
+    sprintf(json,
+            "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"<unk>\",0],[\"a\",-5],[\"b\",-5],"
+            "[\"%s\",-9],[\"%sb\",-8],[\"ba\",-6]]}}",
+            token, token + 1);
+    put(json);
+    assert_null(tokenizer_open(dir, &t));
+    memset(text, 'a', N);
+    text[N - TAIL - 1] = 'b';
+    text[N - 1] = 'b';
+    double began = seconds();
+    assert_null(tokenizer_encode(t, text, N, &ids, &n));
+    double took = seconds() - began;
+    if (took > 3) fail_msg("1 MiB with tokens of 64 KiB took %.1f s", took);
+    const int want[6] = {0, LONG - 3, 1, 15, 0, 1}; /* as the package, of which it takes minutes */
+    int counts[6] = {0};
+    for (size_t i = 0; i < n; i++) counts[ids[i]]++;
+    assert_memory_equal(counts, want, sizeof want);
+    free(ids);
+    tokenizer_free(t);
+    free(json);
+    free(text);
+    free(token);
+}
+
 /* Pieces are encoded one after the other in memory that each of them gives back. */
 static void many_pieces_take_little_memory(void **state) {
     (void)state;
@@ -412,6 +446,7 @@ int main(void) {
                                        cmocka_unit_test(any_bytes_have_ids),
                                        cmocka_unit_test(marks_are_put_in_order),
                                        cmocka_unit_test(marks_cost_no_more_than_letters),
+                                       cmocka_unit_test(long_tokens_cost_no_more_than_short_ones),
                                        cmocka_unit_test(many_pieces_take_little_memory),
                                        cmocka_unit_test(rules_that_multiply_are_an_error),
                                        cmocka_unit_test(damaged_files_say_so),
