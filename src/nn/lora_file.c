@@ -24,16 +24,63 @@ static bool is_true(const cJSON *json, const char *name) {
     return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, name));
 }
 
-/* A number of the file's, or of the pattern's entry that fits the layer: peft looks for the key at the name's end. */
-static double number_for(const cJSON *json, const char *patterns, const char *name, const char *layer) {
-    const cJSON *e, *all = cJSON_GetObjectItemCaseSensitive(json, patterns),
-                    *one = cJSON_GetObjectItemCaseSensitive(json, name);
-    size_t n = strlen(layer);
-    if (!cJSON_IsObject(all)) all = NULL;
+/* One of the file's numbers: for all layers, and for those that a pattern names. */
+typedef struct layer_number {
+    const cJSON *common;
+    map *by_pattern; /* place in the file + 1 */
+    const cJSON **patterns;
+} layer_number;
+
+static void number_close(layer_number *n) {
+    map_free(n->by_pattern, NULL);
+    base_free(n->patterns);
+}
+
+/* peft reads a pattern as a regular expression; names with their dots mean what they say. */
+enum { MOST_PARTS = 64 };
+static bool is_name(const char *pattern) {
+    static const char others[] = "^$*+?()[]{}|\\";
+    int parts = 1;
+    for (const char *p = pattern; *p; p++) parts += *p == '.';
+    return *pattern && !pattern[strcspn(pattern, others)] && parts <= MOST_PARTS;
+}
+
+/* number_close, in any case. */
+static xt_status number_open(const char *path, const cJSON *json, const char *patterns, const char *name,
+                             layer_number *out) {
+    const cJSON *all = cJSON_GetObjectItemCaseSensitive(json, patterns), *e;
+    uintptr_t n = 0;
+    *out = (layer_number){.common = cJSON_GetObjectItemCaseSensitive(json, name), .by_pattern = map_new()};
+    if (!out->by_pattern) return status_oom(64, path);
+    if (!cJSON_IsObject(all)) return NULL;
+    out->patterns = base_calloc((size_t)cJSON_GetArraySize(all) + 1, sizeof *out->patterns);
+    if (!out->patterns) return status_oom(64, path);
     cJSON_ArrayForEach(e, all) {
         size_t k = strlen(e->string);
-        if (k <= n && strcmp(layer + n - k, e->string) == 0 && (k == n || layer[n - k - 1] == '.')) one = e;
+        if (!is_name(e->string))
+            return status_new(XT_UNIMPLEMENTED, NULL,
+                              "%s: \"%s\" has \"%.60s\"; names of layers or their ends, as layers.0.q_proj or q_proj, "
+                              "are known",
+                              path, patterns, e->string);
+        out->patterns[n++] = e;
+        if (!map_get(out->by_pattern, e->string, k) && !map_put(out->by_pattern, e->string, k, (void *)n, NULL))
+            return status_oom(k, path);
     }
+    return NULL;
+}
+
+/* As peft: of the patterns that the layer's name ends with the first in the file. */
+static double number_for(const layer_number *n, const char *layer) {
+    const char *end = layer + strlen(layer);
+    uintptr_t first = 0;
+    int parts = 0;
+    for (const char *p = end; p >= layer && parts < MOST_PARTS && n->patterns; p--) {
+        if (p > layer && p[-1] != '.') continue;
+        uintptr_t at = (uintptr_t)map_get(n->by_pattern, p, (size_t)(end - p));
+        if (at && (!first || at < first)) first = at;
+        parts += p < end;
+    }
+    const cJSON *one = first ? n->patterns[first - 1] : n->common;
     return cJSON_IsNumber(one) ? one->valuedouble : NAN;
 }
 
@@ -128,18 +175,13 @@ static xt_status take_tensors(lora_file *l, map *by_layer, const char *path) {
     return l->n ? NULL : status_new(XT_NOT_FOUND, NULL, "%s holds no tensor", path);
 }
 
-static xt_status take_numbers(lora_file *l, const char *path, const cJSON *json) {
-    const cJSON *dropout = cJSON_GetObjectItemCaseSensitive(json, "lora_dropout");
-    l->rslora = is_true(json, "use_rslora");
-    l->fan_in_fan_out = is_true(json, "fan_in_fan_out");
-    l->dropout = cJSON_IsNumber(dropout) ? dropout->valuedouble : 0;
-    if (!(l->dropout >= 0 && l->dropout < 1))
-        return status_new(XT_DATA_LOSS, NULL, "%s: \"lora_dropout\" is %g; from 0 to less than 1", path, l->dropout);
+static xt_status take_number_of_layers(lora_file *l, const char *path, const layer_number *ranks,
+                                       const layer_number *alphas) {
     for (size_t i = 0; i < l->n; i++) {
         lora_part *p = &l->parts[i];
-        double r = number_for(json, "rank_pattern", "r", p->layer);
+        double r = number_for(ranks, p->layer);
         p->r = p->a->dims[0];
-        p->alpha = number_for(json, "alpha_pattern", "lora_alpha", p->layer);
+        p->alpha = number_for(alphas, p->layer);
         if (!isfinite(p->alpha) || !(r == (double)p->r))
             return status_new(XT_DATA_LOSS, NULL,
                               "%s: for %.200s \"r\" is %g and \"lora_alpha\" %g; its " NN_LORA_A
@@ -147,6 +189,22 @@ static xt_status take_numbers(lora_file *l, const char *path, const cJSON *json)
                               path, p->layer, r, p->alpha, (long long)p->r);
     }
     return NULL;
+}
+
+static xt_status take_numbers(lora_file *l, const char *path, const cJSON *json) {
+    const cJSON *dropout = cJSON_GetObjectItemCaseSensitive(json, "lora_dropout");
+    layer_number ranks = {0}, alphas = {0};
+    l->rslora = is_true(json, "use_rslora");
+    l->fan_in_fan_out = is_true(json, "fan_in_fan_out");
+    l->dropout = cJSON_IsNumber(dropout) ? dropout->valuedouble : 0;
+    if (!(l->dropout >= 0 && l->dropout < 1))
+        return status_new(XT_DATA_LOSS, NULL, "%s: \"lora_dropout\" is %g; from 0 to less than 1", path, l->dropout);
+    xt_status s = number_open(path, json, "rank_pattern", "r", &ranks);
+    if (!s) s = number_open(path, json, "alpha_pattern", "lora_alpha", &alphas);
+    if (!s) s = take_number_of_layers(l, path, &ranks, &alphas);
+    number_close(&ranks);
+    number_close(&alphas);
+    return s;
 }
 
 xt_status lora_open(const char *dir, lora_file *out) {

@@ -2,6 +2,7 @@
  */
 #include "parity.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -264,6 +265,9 @@ static void what_does_not_fit_is_told(void **state) {
         {"r", "5", NULL, NULL, "\"r\" is 5"},
         {"lora_alpha", "null", NULL, NULL, "\"lora_alpha\" nan"},
         {"lora_dropout", "1.5", NULL, NULL, "\"lora_dropout\" is 1.5"},
+        {"rank_pattern", "{\"mlp.down_proj\":3,\"down_proj\":2}", NULL, NULL, "\"r\" is 3"}, /* the first that fits */
+        {"rank_pattern", "{\".*down_proj\":2}", NULL, NULL, "\"rank_pattern\" has \".*down_proj\"; names"},
+        {"alpha_pattern", "{\"\":2}", NULL, NULL, "\"alpha_pattern\" has \"\"; names"},
         {NULL, NULL, "*0.self_attn.q_proj.lora_B*", NULL,
          "layers.0.self_attn.q_proj has a lora_A.weight and no lora_B"},
         {NULL, NULL, NULL, "*q_proj.lora_A.weight=*q_proj.lora_embedding_A", "q_proj.lora_embedding_A is neither"},
@@ -283,6 +287,10 @@ static void what_does_not_fit_is_told(void **state) {
             "is it another model's?");
     assert_int_equal(access(in_dir("none.safetensors"), F_OK), -1);
     refused(xt_lora_save(net, in_dir("none")), "no layer has an adapter");
+    spoiled("rank_pattern", "{\"down_proj\":2,\"mlp.down_proj\":3,\"own_proj\":5,\".down_proj\":6}", NULL, NULL);
+    ok(xt_lora_load(net, in_dir("spoiled")));
+    xt_module_free(net);
+    net = base_model(NULL);
     ok(xt_lora_load(net, PARITY_DIR "/lora_adapter"));
     xt_drop(xt_keep(xt_forward(net, xt_zeros(XT_I64, 1, 2))));
     spoiled("r", "4", NULL, "*.q_proj.*=*.k_proj.*");
@@ -292,6 +300,45 @@ static void what_does_not_fit_is_told(void **state) {
     xt_clear_error();
     assert_false(xt_lora(net, "*", .dropout = 1));
     xt_clear_error();
+    xt_module_free(net);
+}
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A number of their own for each of many layers costs no more than the layers do. */
+static void patterns_are_looked_up(void **state) {
+    (void)state;
+    enum { N = 30000 };
+    str weights = STR_INIT, numbers = STR_INIT;
+    str_append(&weights, "{");
+    for (int i = 0; i < 2 * N; i++)
+        str_printf(&weights, "%s\"l%d.lora_%c.weight\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[%d,%d]}",
+                   i ? "," : "", i / 2, "AB"[i % 2], 4 * i, 4 * i + 4);
+    str_append(&weights, "}");
+    uint64_t header = weights.len;
+    char *file = calloc(1, 8 + header + 8 * N);
+    memcpy(file, &header, 8);
+    memcpy(file + 8, weights.data, header);
+    str_append(&numbers, "{\"peft_type\":\"LORA\",\"r\":2,\"lora_alpha\":2,\"rank_pattern\":{");
+    for (int i = 0; i < N; i++) str_printf(&numbers, "%s\"l%d\":1", i ? "," : "", i);
+    str_append(&numbers, "},\"alpha_pattern\":{");
+    for (int i = 0; i < N; i++) str_printf(&numbers, "%s\"l%d\":3", i ? "," : "", i);
+    str_append(&numbers, "}}");
+    ok(file_make_dirs(in_dir("many"), 0777));
+    ok(xt_write_file(in_dir("many/adapter_model.safetensors"), file, 8 + header + 8 * N));
+    ok(xt_write_file(in_dir("many/adapter_config.json"), numbers.data, numbers.len));
+    free(file);
+    str_free(&weights);
+    str_free(&numbers);
+    xt_module *net = base_model(NULL);
+    double began = seconds();
+    refused(xt_lora_load(net, in_dir("many")), "the module has no l0.weight");
+    double took = seconds() - began;
+    if (took > 2) fail_msg("%d patterns for as many layers took %.1f s", 2 * N, took);
     xt_module_free(net);
 }
 
@@ -331,6 +378,7 @@ int main(void) {
         cmocka_unit_test(moments_are_wider),
         cmocka_unit_test(what_does_not_fit_is_told),
         cmocka_unit_test(patterns_that_adapt_nothing_are_told),
+        cmocka_unit_test(patterns_are_looked_up),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
