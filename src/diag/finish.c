@@ -250,6 +250,7 @@ int xt_finish_at(const xt_src *src) {
     }
     lazy_fail_by_unseen(true);
     int64_t steps = counter_get(COUNTER_steps), runs = counter_get(COUNTER_executions);
+    lazy_tell_autocast();
     bool ok = lazy_boundary(LAZY_FINISH, src);
     if (counter_get(COUNTER_executions) > runs) steps = counter_get(COUNTER_steps); /* the last step ended here */
     ok = lazy_drain() && ok;

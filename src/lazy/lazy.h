@@ -278,6 +278,7 @@ xt_tensor lazy_grad(xt_tensor t); /* none when there is none */
 void lazy_set_grad(xt_tensor t, xt_tensor g); /* none = consumed */
 bool lazy_grad_enabled(void);
 xt_dtype lazy_autocast(void); /* XT_DTYPE_NONE when off */
+void lazy_tell_autocast(void); /* at the end of a program: one has not ended */
 
 /* What is recorded between the two is computed again by the backward pass instead of being kept for it. Blocks nest;
  * without gradients (xt_no_grad) the calls do nothing. */

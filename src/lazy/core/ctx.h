@@ -66,6 +66,8 @@ typedef struct lazy_slot {
     const struct lazy_layout *of_state;
     src_id src, changed, kept; /* changed: where it got its last new value; kept: where xt_keep was called for it */
     uint32_t path, name; /* interned */
+    src_id swept_at, clipped_at; /* a gradient: xt_backward has added to it there last, and it was clipped there last */
+    int64_t swept; /* and in that call of the thread's (lazy_swept) */
     int64_t step;
     struct { /* the two tensors that died here last, for messages */
         uint32_t generation;
@@ -131,6 +133,12 @@ typedef struct lazy_slot_value {
     uint32_t slot, generation;
     ir_value *value;
 } lazy_slot_value;
+
+typedef struct lazy_autocast_scope { /* between xt_autocast_begin and its end */
+    xt_dtype around; /* what holds behind it */
+    src_id at;
+    int64_t step; /* that began there */
+} lazy_autocast_scope;
 
 typedef struct lazy_detached lazy_detached; /* of a part above, as lazy_graph and lazy_iteration are */
 typedef struct lazy_iteration lazy_iteration;
@@ -216,7 +224,8 @@ typedef struct lazy_ctx {
     uint32_t *path_stack;
     size_t n_path, cap_path;
     int no_grad;
-    xt_dtype autocast, *autocasts; /* and those around it */
+    xt_dtype autocast;
+    lazy_autocast_scope *autocasts; /* that are open */
     size_t n_autocasts, cap_autocasts;
     lazy_flags used; /* switches that were on at some time in this trace */
     int64_t step, draws; /* draws: of this trace, since xt_seed */
@@ -301,6 +310,8 @@ int64_t lazy_take_now(lazy_ctx *c); /* now_ns, used up, or the clock */
 bool lazy_debug_word(const char *word); /* XT_DEBUG has it */
 /* what is switched before the first op of a trace is not of it */
 void lazy_flags_anew(lazy_ctx *c);
+/* Ends all but the first `keep`. *out_at: where the first of those began, 0 if there was none. */
+void lazy_autocasts_end(lazy_ctx *c, size_t keep, src_id *out_at);
 xt_status lazy_new_trace(lazy_ctx *c); /* an empty module for the next step */
 /* what hangs on the ops; lazy_new_trace uses their memory again */
 void lazy_clear_trace(lazy_ctx *c);

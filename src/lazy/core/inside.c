@@ -11,6 +11,7 @@ typedef struct running_fn {
     const char *frame;
     bool whole;
     int no_grad; /* how often gradients were off when it was called */
+    size_t autocasts; /* and how many xt_autocast_begin were open */
 } running_fn;
 static _Thread_local running_fn running[DEEPEST];
 static _Thread_local int depth;
@@ -29,6 +30,7 @@ static void enter(lazy_inside_fn *call, const running_fn *fn) {
         const lazy_ctx *c = lazy_ctx_there();
         running[depth] = *fn;
         running[depth].no_grad = c ? c->no_grad : 0;
+        running[depth].autocasts = c ? c->n_autocasts : 0;
         handle_pin(fn->held);
     }
     depth++;
@@ -54,9 +56,25 @@ static void check_gradients(const running_fn *fn) {
                          off ? "xt_no_grad_end" : "xt_no_grad_begin"));
 }
 
+/* So would a narrower type be. Fewer than before: it has ended its caller's, which the caller's own end tells. */
+static void check_autocast(const running_fn *fn) {
+    lazy_ctx *c = lazy_ctx_there();
+    char at[256];
+    src_id left = 0;
+    if (c) lazy_autocasts_end(c, fn->autocasts, &left);
+    if (left)
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL,
+                             "%s has called xt_autocast_begin at %s without the xt_autocast_end that belongs to it; "
+                             "both stand in the same function",
+                             fn->what, src_text(left, at, sizeof at)));
+}
+
 void lazy_leave(const lazy_inside_fn *call) {
     drop_to(call->depth + 1); /* deeper ones have been left */
-    if (depth > call->depth && call->depth < DEEPEST) check_gradients(&running[call->depth]);
+    if (depth > call->depth && call->depth < DEEPEST) {
+        check_gradients(&running[call->depth]);
+        check_autocast(&running[call->depth]);
+    }
     drop_to(call->depth);
 }
 
