@@ -246,6 +246,10 @@ static void tell_nothing(const xt_src *src, const char *what) {
             src ? src->file : "?", src ? src->line : 0, what);
 }
 
+static void note_clipped(const xt_src *src, const gradients *g) {
+    for (size_t i = 0; i < g->n; i++) lazy_note_clipped(g->params[i], src_intern(src));
+}
+
 static xt_tensor clip(const xt_src *src, gradients *g, const char *what, double max, double p) {
     if (!g->n) tell_nothing(src, what);
     xt_no_grad_begin();
@@ -255,6 +259,7 @@ static xt_tensor clip(const xt_src *src, gradients *g, const char *what, double 
     if (isfinite(max)) {
         gradients_clip_norm(b, g, norm, limit);
         gradients_assign(g, what);
+        note_clipped(src, g);
     }
     xt_tensor out = lazy_wrap(norm, what);
     xt_no_grad_end_at(NULL);
@@ -265,7 +270,8 @@ static xt_tensor clip(const xt_src *src, gradients *g, const char *what, double 
 xt_tensor xt_clip_grad_norm_at(const xt_src *src, xt_optimizer *o, double max, xt_clip_opts p) {
     gradients g;
     lazy_begin(src);
-    if (!o || !clip_options(src, "xt_clip_grad_norm", max, &p)) return lazy_wrap(NULL, "xt_clip_grad_norm");
+    if (!o || !clip_options(src, "xt_clip_grad_norm", max, &p) || !scaler_not_mixed(src, "xt_clip_grad_norm", o))
+        return lazy_wrap(NULL, "xt_clip_grad_norm");
     xt_reduce_gradients_at(src, o);
     lazy_begin(src);
     return gradients_get(o, &g) ? clip(src, &g, "xt_clip_grad_norm", max, p.norm_type)
@@ -287,6 +293,7 @@ static void clip_values(const xt_src *src, const char *what, gradients *g, doubl
         ir_value *limit = gradients_limit(src, what, g, max);
         gradients_clip_value(lazy_begin(src), g, limit);
         gradients_assign(g, what);
+        note_clipped(src, g);
         xt_no_grad_end_at(NULL);
     } else
         lazy_fail(
@@ -296,7 +303,7 @@ static void clip_values(const xt_src *src, const char *what, gradients *g, doubl
 
 void xt_clip_grad_value_at(const xt_src *src, xt_optimizer *o, double max) {
     gradients g;
-    if (!o) return;
+    if (!o || !scaler_not_mixed(src, "xt_clip_grad_value", o)) return;
     xt_reduce_gradients_at(src, o);
     if (gradients_get(o, &g)) clip_values(src, "xt_clip_grad_value", &g, max);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/handle.h"
+#include "lazy/step/swept.h"
 #include "ops/ops.h"
 #include "optim/optim.h"
 
@@ -83,17 +84,55 @@ bool scaler_unscale(const xt_src *src, xt_loss_scaler *s, gradients *g, ir_value
     return *out_skip != NULL;
 }
 
+bool scaler_not_mixed(const xt_src *src, const char *what, const xt_optimizer *o) {
+    char unscaled[256], swept[256];
+    src_id at = 0;
+    for (int i = 0; i < xt_module_tensors(o->net) && o->unscaled && !at; i++)
+        at = lazy_swept_since(xt_module_tensor(o->net, i), o->unscaled_calls);
+    if (!at) return true;
+    lazy_fail(
+        status_new(XT_FAILED_PRECONDITION, src,
+                   "%s: xt_scaler_unscale at %s has divided the gradients by the scale, and xt_backward at %s has "
+                   "added others since, which the scale is in; xt_scaler_unscale comes once a step, behind its "
+                   "last xt_backward",
+                   what, src_text(o->unscaled_at, unscaled, sizeof unscaled), src_text(at, swept, sizeof swept)));
+    return false;
+}
+
+bool scaler_not_clipped(const xt_src *src, const char *what, const xt_optimizer *o) {
+    char clipped[256];
+    src_id at = 0;
+    for (int i = 0; i < xt_module_tensors(o->net) && !o->unscaled && !at; i++)
+        at = lazy_clipped_at(xt_module_tensor(o->net, i));
+    if (!at) return true;
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                         "%s: the gradients were clipped at %s while the scale was in them, so the limit was for "
+                         "numbers that many times as large; xt_scaler_unscale(scaler, optimizer) comes before clipping",
+                         what, src_text(at, clipped, sizeof clipped)));
+    return false;
+}
+
 void xt_scaler_unscale_at(const xt_src *src, xt_loss_scaler *s, xt_optimizer *o) {
+    static const char what[] = "xt_scaler_unscale";
     gradients g;
+    char at[256];
     if (!s || !o || !s->enabled) return;
     if (o->scaler != s) scaler_attach(o, s);
+    if (!scaler_not_mixed(src, what, o) || !scaler_not_clipped(src, what, o)) return;
     if (o->unscaled) {
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                             "xt_scaler_unscale: the gradients of this step are unscaled already"));
+                             "%s: the gradients of this step are unscaled already, at %s; once a step is right", what,
+                             src_text(o->unscaled_at, at, sizeof at)));
         return;
     }
     xt_reduce_gradients_at(src, o);
     if (!gradients_get(o, &g)) return;
+    if (!g.n && !lazy_pending())
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "%s: no parameter has a gradient; its place is between xt_backward and xt_scaler_step",
+                             what));
+    o->unscaled_at = src_intern(src);
+    o->unscaled_calls = lazy_swept_here()->calls;
     xt_no_grad_begin();
     ir_value *skip;
     if (g.n && scaler_unscale(src, s, &g, &skip)) {
@@ -121,6 +160,7 @@ static void next_scale(ir_builder *b, const xt_loss_scaler *s, ir_value *found, 
 void xt_scaler_update_at(const xt_src *src, xt_loss_scaler *s) {
     if (!s || !s->enabled) return;
     ir_builder *b = lazy_begin(src);
+    s->updates++;
     if (s->found_step != lazy_step()) {
         if (!lazy_pending())
             lazy_fail(status_new(XT_FAILED_PRECONDITION, src,

@@ -301,7 +301,8 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     }
     check_patterns(o);
     forgotten_look(src, o, &g);
-    if (!lazy_update_begin(src, what, &o->updater) || !replicas_begin(src, what, o) || !replicas_check(src, o)) {
+    if (!scaler_not_mixed(src, what, o) || (s && s->enabled && !scaler_not_clipped(src, what, o)) ||
+        !lazy_update_begin(src, what, &o->updater) || !replicas_begin(src, what, o) || !replicas_check(src, o)) {
         gradients_free(&g);
         return;
     }
@@ -335,11 +336,26 @@ void xt_optimizer_step_at(const xt_src *src, xt_optimizer *o) {
     take_step(src, "xt_optimizer_step", o, NULL);
 }
 
+/* The scale is that of the gradients until the update, which counts each step once. */
+static bool steps_once(const xt_src *src, const xt_loss_scaler *s, xt_optimizer *o) {
+    char at[256];
+    bool again = o->stepped.by == s && o->stepped.updates == s->updates;
+    if (again && !lazy_pending())
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "xt_scaler_step: the scaler has stepped this optimizer at %s already, and no "
+                             "xt_scaler_update(scaler) has followed; it comes once behind the steps of all optimizers",
+                             src_text(o->stepped.at, at, sizeof at)));
+    o->stepped.by = s;
+    o->stepped.at = src_intern(src);
+    o->stepped.updates = s->updates;
+    return !again;
+}
+
 void xt_scaler_step_at(const xt_src *src, xt_loss_scaler *s, xt_optimizer *o) {
     if (!s)
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_scaler_step: the scaler is NULL"));
     else {
         if (o && o->scaler != s) scaler_attach(o, s);
-        take_step(src, "xt_scaler_step", o, s);
+        if (!o || !s->enabled || steps_once(src, s, o)) take_step(src, "xt_scaler_step", o, s);
     }
 }

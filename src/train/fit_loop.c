@@ -69,6 +69,7 @@ static void log_loss(const xt_src *src, xt_tensor loss) {
 static void step_optimizers(loop *l) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
+    train_unscale(t, l->src); /* what these look at, or clip, are the gradients themselves */
     TRAIN_CALL(t, before_optimizer_step, t);
     if (task->on_before_optimizer_step) task->on_before_optimizer_step(t->net, task->user);
     train_optimizer_steps(t, l->src);

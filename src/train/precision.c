@@ -68,6 +68,11 @@ xt_tensor train_scaled(const xt_trainer *t, const xt_src *src, xt_tensor loss) {
     return t->scales ? xt_scale_loss_at(src, t->scaler, loss) : loss;
 }
 
+void train_unscale(const xt_trainer *t, const xt_src *src) {
+    for (int i = 0; i < t->n_opts && t->scales && !lazy_pending(); i++)
+        xt_scaler_unscale_at(src, t->scaler, t->opts[i]);
+}
+
 void train_optimizer_steps(const xt_trainer *t, const xt_src *src) {
     for (int i = 0; i < t->n_opts && !lazy_pending(); i++)
         if (t->scales)

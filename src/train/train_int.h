@@ -285,6 +285,7 @@ void train_precision_batch(const xt_trainer *t, const xt_src *src, xt_batch *b);
 void train_precision_begin(const xt_trainer *t);
 void train_precision_end(const xt_trainer *t);
 xt_tensor train_scaled(const xt_trainer *t, const xt_src *src, xt_tensor loss); /* what xt_backward gets */
+void train_unscale(const xt_trainer *t, const xt_src *src); /* the gradients of all optimizers, with a loss scaler */
 void train_optimizer_steps(const xt_trainer *t, const xt_src *src); /* of all optimizers */
 
 /* stopping.c */

@@ -114,11 +114,17 @@ static void note_mixed(const lazy_ctx *c, uint32_t slot, const lazy_slot *old) {
     w->mixed_step = c->step;
 }
 
+static void note_swept(lazy_slot *gradient) {
+    gradient->swept = lazy_swept_here()->calls;
+    gradient->swept_at = lazy_swept_here()->at;
+}
+
 static void add_gradient(lazy_ctx *c, uint32_t slot, ir_value *g) {
     xt_tensor old = c->slots[slot].grad;
     g = lazy_conjugate(&c->b, g);
     if (lazy_slot_of(c, old)) {
         note_mixed(c, slot, lazy_slot_of(c, old));
+        note_swept(lazy_slot_of(c, old));
         ir_value *sum = ir_add(&c->b, lazy_value(old), g);
         lazy_assign(old, lazy_wrap(sum, "xt_backward"));
         return;
@@ -129,6 +135,7 @@ static void add_gradient(lazy_ctx *c, uint32_t slot, ir_value *g) {
     s->path = c->slots[slot].name ? c->slots[slot].name : c->slots[slot].path;
     s->name = s->path;
     s->requires_grad = false;
+    note_swept(s);
     s->layout = lazy_layout_of_state(&c->slots[slot]); /* as the optimizer will read it: summed into parts at once */
     lazy_set_grad((xt_tensor){slot, c->slots[slot].generation}, fresh);
 }

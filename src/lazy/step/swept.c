@@ -27,6 +27,27 @@ void lazy_swept_count(int64_t step, bool updated, const xt_src *src) {
             src ? src->file : "?", src ? src->line : 0, (int)A_LOOP);
 }
 
+static lazy_slot *gradient_of(xt_tensor param) {
+    lazy_ctx *c = lazy_ctx_there();
+    const lazy_slot *s = c ? lazy_slot_of(c, param) : NULL;
+    return s ? lazy_slot_of(c, s->grad) : NULL;
+}
+
+src_id lazy_swept_since(xt_tensor param, int64_t calls) {
+    const lazy_slot *g = gradient_of(param);
+    return g && g->swept > calls ? g->swept_at : 0;
+}
+
+void lazy_note_clipped(xt_tensor param, src_id at) {
+    lazy_slot *g = gradient_of(param);
+    if (g) g->clipped_at = at;
+}
+
+src_id lazy_clipped_at(xt_tensor param) {
+    const lazy_slot *g = gradient_of(param);
+    return g ? g->clipped_at : 0;
+}
+
 bool lazy_has_gradient(xt_tensor t) {
     lazy_ctx *c = lazy_ctx_there();
     const lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;

@@ -19,6 +19,11 @@ lazy_swept *lazy_swept_here(void);
 /* xt_backward is called in that step, in which an optimizer has stepped already, or not */
 void lazy_swept_count(int64_t step, bool updated, const xt_src *src);
 
+/* A call of xt_backward behind the first `calls` has added to the parameter's gradient: its line, else 0. */
+src_id lazy_swept_since(xt_tensor param, int64_t calls);
+void lazy_note_clipped(xt_tensor param, src_id at); /* its gradient */
+src_id lazy_clipped_at(xt_tensor param); /* 0: it has none, or was not clipped */
+
 bool lazy_has_gradient(xt_tensor t); /* without being a part of a recording, as lazy_grad is */
 /* fn(user, parameter, its name, where it was made) for each parameter that has a gradient now. */
 typedef void (*lazy_gradient_fn)(void *user, xt_tensor param, const char *name, src_id made);
