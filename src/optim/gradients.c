@@ -273,6 +273,7 @@ xt_tensor xt_clip_grad_norm_at(const xt_src *src, xt_optimizer *o, double max, x
     if (!o || !clip_options(src, "xt_clip_grad_norm", max, &p) || !scaler_not_mixed(src, "xt_clip_grad_norm", o))
         return lazy_wrap(NULL, "xt_clip_grad_norm");
     xt_reduce_gradients_at(src, o);
+    if (isfinite(max)) o->clipped.norm = max;
     lazy_begin(src);
     return gradients_get(o, &g) ? clip(src, &g, "xt_clip_grad_norm", max, p.norm_type)
                                 : lazy_wrap(NULL, "xt_clip_grad_norm");
@@ -305,6 +306,7 @@ void xt_clip_grad_value_at(const xt_src *src, xt_optimizer *o, double max) {
     gradients g;
     if (!o || !scaler_not_mixed(src, "xt_clip_grad_value", o)) return;
     xt_reduce_gradients_at(src, o);
+    o->clipped.value = max;
     if (gradients_get(o, &g)) clip_values(src, "xt_clip_grad_value", &g, max);
 }
 

@@ -33,6 +33,7 @@ xt_loss_scaler *xt_loss_scaler_opt(const xt_src *src, xt_loss_scaler_opts p) {
         return NULL;
     }
     live_add(LIVE_optimizer, 1);
+    s->initial = p.init_scale;
     s->growth = p.growth_factor;
     s->backoff = p.backoff_factor;
     s->interval = (double)p.growth_interval;

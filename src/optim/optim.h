@@ -124,6 +124,16 @@ struct xt_optimizer {
         char key[64], line[256];
         bool told;
     } pace;
+    const option_row *rows; /* of opts */
+    size_t n_rows;
+    struct { /* limits of clipping by hand since the last step; 0: none */
+        double norm, value;
+    } clipped;
+    struct { /* with the other ranks' numbers (numbers.c) */
+        bool met; /* before the first step */
+        int64_t number, step; /* text: that of this step, which has not met rank 0's yet */
+        char key[64], *text;
+    } compared;
     optim_param *params;
     size_t n, cap;
     int *slots; /* a tensor's number in the module -> its place in params, or -1 */
@@ -279,6 +289,11 @@ bool replicas_begin(const xt_src *src, const char *what, xt_optimizer *o);
 /* every check_every steps: an error when parameters of ranks differ */
 bool replicas_check(const xt_src *src, xt_optimizer *o);
 
+/* --- numbers.c --- */
+/* before a step, by s if it is not NULL: an error where ranks have other numbers. False with a pending error */
+struct xt_loss_scaler;
+bool numbers_check(const xt_src *src, xt_optimizer *o, const struct xt_loss_scaler *s);
+
 /* --- pace.c --- */
 /* before a step: says once that ranks step with different batches */
 void pace_check(const xt_src *src, xt_optimizer *o);
@@ -290,7 +305,7 @@ bool optim_count(const xt_src *src, xt_optimizer *o, ir_value *skip);
 /* --- loss_scaler.c --- */
 struct xt_loss_scaler {
     xt_tensor scale, tracker; /* f32 scalars */
-    double growth, backoff, interval;
+    double initial, growth, backoff, interval;
     bool enabled;
     xt_tensor found; /* bool scalar: a gradient of this step was not finite, in any optimizer */
     int64_t found_step;

@@ -260,6 +260,7 @@ static void count_step(void *user) {
 }
 static void poll_again(void *user) {
     schedule_poll(user);
+    numbers_check(NULL, user, NULL);
     replicas_check(NULL, user);
     pace_check(NULL, user);
 }
@@ -302,7 +303,8 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     check_patterns(o);
     forgotten_look(src, o, &g);
     if (!scaler_not_mixed(src, what, o) || (s && s->enabled && !scaler_not_clipped(src, what, o)) ||
-        !lazy_update_begin(src, what, &o->updater) || !replicas_begin(src, what, o) || !replicas_check(src, o)) {
+        !lazy_update_begin(src, what, &o->updater) || !numbers_check(src, o, s) || !replicas_begin(src, what, o) ||
+        !replicas_check(src, o)) {
         gradients_free(&g);
         return;
     }

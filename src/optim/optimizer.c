@@ -75,6 +75,8 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
     }
     memcpy(o->opts, opts, size);
     take_options(o, rows, n_rows);
+    o->rows = rows; /* each kind's own table */
+    o->n_rows = n_rows;
     o->kind = k;
     o->name = name_of(k->id);
     o->net = net;
@@ -101,6 +103,7 @@ void xt_optimizer_free(xt_optimizer *o) {
     for (size_t i = 0; i < o->n_groups; i++) base_free(o->groups[i].pattern);
     base_free(o->groups);
     base_free(o->last);
+    base_free(o->compared.text);
     base_free(o->opts);
     handle_free(o);
     live_add(LIVE_optimizer, -1);

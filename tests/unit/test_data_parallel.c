@@ -211,6 +211,60 @@ static int other_shapes(int rank, void *arg) {
     xt_clear_error();
     return xt_finish();
 }
+/* Numbers of optimizers that ranks have otherwise: an error that shows both, before the first step or soon after the
+ * step in which they part. */
+static int other_numbers(int rank, void *arg) {
+    const char *how = arg;
+    int64_t told_at = 0;
+    double by_rank = rank == 1;
+    xt_set_sink(listen, NULL);
+    xt_module *net = xt_module_new(line, NULL);
+    xt_optimizer *opt = *how == 'l'   ? xt_sgd(net, .lr = 0.01 + by_rank)
+                        : *how == 'd' ? xt_adamw(net, .weight_decay = 0.01 + by_rank)
+                        : *how == 'e' ? xt_adam(net, .eps = 1e-8 + by_rank / 2)
+                        : *how == 'n' ? xt_sgd(net, .lr = 0.01, .clip_norm = 1 + by_rank)
+                                      : xt_sgd(net, .lr = 0.01, .momentum = 0.5);
+    if (*how == 'g') xt_optimizer_group(opt, "*bias", .lr = 0.5 + by_rank);
+    for (int step = 1; step <= 64 && !xt_error(); step++) {
+        if (*how == 'm' && step == 3) xt_optimizer_set_momentum(opt, 0.25 + by_rank / 2);
+        if (*how == 's' && step == 3) xt_optimizer_set_lr(opt, 0.25 + by_rank);
+        xt_tensor y = xt_dropout(net, xt_forward(net, xt_ones(XT_F32, 4, 2)), rank ? 0.5 : 0.25);
+        xt_backward(xt_sum(xt_mul_scalar(y, 1e-4 * (rank + 1)))); /* draws and losses are each rank's own */
+        if (*how == 'c') xt_clip_grad_norm(opt, 1 + by_rank);
+        if (*how == 'v') xt_clip_grad_value(opt, 1 + by_rank);
+        xt_optimizer_step(opt);
+        if (xt_error()) told_at = step;
+        if (xt_error()) break;
+        CHECK(xt_wait() && !xt_barrier(20));
+        if (rank == 0 && strchr("ms", *how) && step == 4) break; /* the others look at what it has left */
+    }
+    const char *said = xt_error() ? xt_status_message(xt_error()) : "";
+    static const struct {
+        char how;
+        const char *said;
+        int64_t from, to; /* the step in which it is told */
+    } rows[] = {{'l', "step 1: rank 0 has lr 0.01 (", 1, 1},
+                {'d', "rank 0 has weight_decay 0.01 (", 1, 1},
+                {'e', "rank 0 has eps 1e-08 (", 1, 1},
+                {'n', "rank 0 has clip_norm 1 (", 1, 1},
+                {'g', "rank 0 has lr 0.5 (", 1, 1},
+                {'c', "rank 0 has xt_clip_grad_norm 1 (", 1, 1},
+                {'v', "rank 0 has xt_clip_grad_value 1 (", 1, 1},
+                {'m', "step 4: rank 0 has momentum 0.25 (", 4, 6},
+                {'s', "step 4: rank 0 has lr 0.25 (", 4, 6}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].how != *how || (rows[i].to > 1 && rank == 0)) continue; /* rank 0's note is looked at by others */
+        CHECK(strstr(said, "test_data_parallel.c:") && strstr(said, "the ranks step with other numbers") &&
+              strstr(said, rows[i].said) && strstr(said, "rank 1 has "));
+        CHECK(told_at >= rows[i].from && told_at <= rows[i].to);
+    }
+    if (*how == '-') CHECK(!xt_error());
+    xt_clear_error();
+    CHECK(!xt_barrier(20));
+    xt_finish();
+    return 0;
+}
+
 /* Clipping averages over the ranks: in front of the backward pass there is nothing to average, and what a later pass
  * adds is averaged with the rest. Weights are those of plain descent along the mean gradient. */
 static xt_tensor slope(xt_module *m, xt_tensor x, void *user) {
@@ -255,6 +309,9 @@ static void named(void **state) {
 static void other_networks(void **state) {
     (void)state;
     assert_int_equal(ranks(2, other_shapes), 0);
+    static const char *const how[] = {"-", "l", "d", "e", "n", "g", "c", "v", "m", "s"};
+    for (size_t i = 0; i < sizeof how / sizeof how[0]; i++)
+        if (launched(2, other_numbers, (void *)(uintptr_t)how[i])) fail_msg("numbers: %s", how[i]);
 }
 
 int main(void) {

@@ -49,6 +49,8 @@ xt_status lazy_replicas_compare(const char *what, size_t n, const xt_tensor *sta
                                 hash128 *out_all);
 /* a step has given it a value, which other ranks need not have; false: all have what it began with */
 bool lazy_state_own(xt_tensor state);
+/* n bytes of each rank, by rank; base_free. All ranks call it at the same place, and wait for each other. */
+xt_status lazy_ranks_gather(const void *own, size_t n, char **out_all);
 /* Short texts that ranks leave for each other by a name, without waiting. */
 void lazy_ranks_note(const char *key, const char *text);
 bool lazy_ranks_look(const char *key, char *out, size_t n); /* false: it is not there, or not yet */

@@ -145,6 +145,17 @@ xt_status lazy_replicas_take(xt_tensor state, const char *name) {
     return e;
 }
 
+xt_status lazy_ranks_gather(const void *own, size_t n, char **out_all) {
+    coll_group *g;
+    *out_all = NULL;
+    XT_TRY(coll_run_group(&g));
+    char *all = base_calloc((size_t)coll_size(g), n);
+    xt_status s = all ? coll_all_gather(g, own, n, all) : status_oom((size_t)coll_size(g) * n, "comparing ranks");
+    if (s) base_free(all);
+    if (!s) *out_all = all;
+    return s;
+}
+
 void lazy_ranks_note(const char *key, const char *text) {
     coll_group *g;
     xt_status s = coll_run_group(&g);
