@@ -158,7 +158,7 @@ static void started_before_groups(void **state) {
     for (int r = 0; r < 4; r++) assert_int_equal(codes[r], 0);
 }
 
-typedef enum trouble { SKIPS, DIES, DIES_FIRST, OTHER_CALL, GIVES_UP } trouble;
+typedef enum trouble { SKIPS, DIES, DIES_FIRST, OTHER_CALL, GIVES_UP, NEVER_COMES } trouble;
 
 /* The others' group is open: whoever is still at the start of the run when a rank gives up is told of that, as
  * he should be. */
@@ -177,7 +177,7 @@ static void trouble_body(const char *name, int rank, int size, void *arg) {
     trouble what = *(trouble *)arg;
     float x[4] = {1};
     RANK_OK(coll_open(name, rank, size, 100, &g));
-    coll_note(g, rank == 3 ? "late.c:33" : "early.c:11");
+    if (what != NEVER_COMES) coll_note(g, rank == 3 ? "late.c:33" : "early.c:11");
     RANK_OK(coll_barrier(g, 100, "the start"));
     if (rank % 2 == 0) { /* their group works on */
         RANK_OK(coll_subgroup(g, (int[]){0, 2}, 2, &sub));
@@ -193,10 +193,12 @@ static void trouble_body(const char *name, int rank, int size, void *arg) {
         _exit(0);
     }
     if (what == SKIPS || what == DIES || what == OTHER_CALL) RANK_OK(coll_subgroup(g, (int[]){1, 3}, 2, &sub));
-    if (what == SKIPS) setenv("XT_TIMEOUT", "2", 1);
+    if (what == SKIPS || what == NEVER_COMES) setenv("XT_TIMEOUT", "2", 1);
+    if (rank == 3 && what == NEVER_COMES) sleep(4), _exit(0);
     if (rank == 3 && what == DIES) raise(SIGKILL);
     if (rank == 3 && what == SKIPS) sleep(4), _exit(0);
-    xt_status st = what == DIES_FIRST || what == GIVES_UP ? coll_subgroup(g, (int[]){1, 3}, 2, &sub) : NULL;
+    xt_status st =
+        what == DIES_FIRST || what == GIVES_UP || what == NEVER_COMES ? coll_subgroup(g, (int[]){1, 3}, 2, &sub) : NULL;
     if (!st) st = rank == 3 ? coll_all_gather(sub, x, 4, (char[32]){0}) : coll_all_reduce(sub, COLL_SUM, XT_F32, x, 4);
     const char *text = xt_status_message(st);
     RANK_CHECK(st);
@@ -204,8 +206,11 @@ static void trouble_body(const char *name, int rank, int size, void *arg) {
                                        [DIES] = "has ended while rank 1 waits",
                                        [DIES_FIRST] = "has ended while rank 1 waits",
                                        [OTHER_CALL] = " calls all_gather",
-                                       [GIVES_UP] = "has given up while"};
-    if (!strstr(text, want[what]) || !strstr(text, "late.c:33")) {
+                                       [GIVES_UP] = "has given up while",
+                                       [NEVER_COMES] = "did not come: rank 3 (pid "};
+    /* it has joined the run, whatever it says of itself */
+    if (!strstr(text, want[what]) || !strstr(text, what == NEVER_COMES ? "not come to their group" : "late.c:33") ||
+        strstr(text, "not joined the run") || strstr(text, "the start of the run")) {
         fprintf(stderr, "rank %d: %s\n", rank, text);
         _exit(97);
     }
@@ -218,7 +223,7 @@ static void trouble_body(const char *name, int rank, int size, void *arg) {
 
 static void members_in_trouble(void **state) {
     (void)state;
-    for (trouble what = SKIPS; what <= GIVES_UP; what++) {
+    for (trouble what = SKIPS; what <= NEVER_COMES; what++) {
         int codes[4];
         run_ranks(4, trouble_body, &what, codes);
         assert_int_equal(codes[0], 0);

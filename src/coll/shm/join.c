@@ -4,6 +4,8 @@
 #include "coll/shm/segment.h"
 #include "coll/shm/shm.h"
 
+static const char first_of_group[] = "the first collective of a group of ranks";
+
 xt_status shm_join(coll_group *g, const char *name, const coll_ops *ops, const coll_group *whole, int64_t deadline) {
     segment *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a group of ranks");
@@ -19,7 +21,7 @@ xt_status shm_join(coll_group *g, const char *name, const coll_ops *ops, const c
     g->state = s;
     g->ops = ops;
     call_desc call = {.kind = CALL_JOIN};
-    return segment_step(s, &call, deadline, call_kind_name(CALL_JOIN));
+    return segment_step(s, &call, deadline, whole ? first_of_group : call_kind_name(CALL_JOIN));
 }
 
 static size_t key_text(const coll_group *sub, char *out, size_t n) {
@@ -45,7 +47,6 @@ static xt_status make_segment(coll_group *g, const coll_group *sub, char **out_n
 
 /* The name that the first member says, while it lives. */
 static xt_status receive_name(coll_group *g, const coll_group *sub, int64_t deadline, char **out_name) {
-    static const char what[] = "the first collective of a group of ranks";
     segment *s = g->state;
     char key[40];
     size_t n = key_text(sub, key, sizeof key), size;
@@ -59,9 +60,9 @@ static xt_status receive_name(coll_group *g, const coll_group *sub, int64_t dead
                               sub->members ? sub->members[0] : sub->segment_ranks[0], sub->size);
         if (status_code(st) != XT_DEADLINE_EXCEEDED) return st;
         xt_status_free(st);
-        st = segment_check_rank(s, sub->segment_ranks[0], what);
+        st = segment_check_rank(s, sub->segment_ranks[0], first_of_group);
         if (segment_confirm(&st, &since)) return st;
-        if (coll_now() >= deadline) return segment_late(s, sub->segment_ranks[0], what);
+        if (coll_now() >= deadline) return segment_late(s, sub->segment_ranks[0], first_of_group);
         segment_sleep(&s->head->kv_bell, bell, deadline);
     }
 }
