@@ -26,10 +26,12 @@ static inline vec from_f16(const uint16_t *p) {
 static inline vec from_i8(const int8_t *p) {
     return (vec)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
 }
+/* A permutation looks at the low four bits of each index. */
 static inline void from_u4(const uint8_t *p, vec *low, vec *high) {
-    const __m512i eight = _mm512_set1_epi32(8), bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
-    *low = (vec)_mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_and_si512(bytes, _mm512_set1_epi32(15)), eight));
-    *high = (vec)_mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_srli_epi32(bytes, 4), eight));
+    const __m512 numbers = _mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7);
+    const __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
+    *low = (vec)_mm512_permutexvar_ps(bytes, numbers);
+    *high = (vec)_mm512_permutexvar_ps(_mm512_srli_epi32(bytes, 4), numbers);
 }
 #include "cpu/vector/narrow.inc"
 #if defined(__clang__)
