@@ -448,12 +448,17 @@ xt_status model_folder_quantize(model_folder_form form, xt_module *net, int bits
         [FOLDER_LLAMA] = {"*_proj.weight", "lm_head.weight"},
         [FOLDER_T5] = {"*Attention.?.weight", "*.wi*.weight", "*.wo.weight", "lm_head.weight"},
         [FOLDER_ENCODER] = {NULL}};
+    /* A table that is the output layer too is read whole for each token. Its bits stay 8: few numbers decide a word. */
+    static const char *const tables[] = {
+        [FOLDER_GPT2] = "wte.weight", [FOLDER_LLAMA] = "model.embed_tokens.weight", [FOLDER_T5] = "shared.weight"};
+    bool tied = form != FOLDER_ENCODER && xt_module_next(net, "lm_head.weight", 0) < 0;
     int n = 0;
     for (int i = 0; bits && i < 4 && linear[form][i]; i++) {
         int k = xt_quantize(net, linear[form][i], .bits = bits);
         if (k < 0) return pending_error();
         n += k;
     }
+    if (bits && tied && xt_quantize(net, tables[form], .bits = 8) < 0) return pending_error();
     return bits && !n ? xt_status_new(XT_INVALID_ARGUMENT,
                                       "--weights int%d: no linear layer has a multiple of 32 inputs", bits)
                       : NULL;

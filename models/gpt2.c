@@ -59,7 +59,7 @@ static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
     }
     if (o->cache) x = kv_cache_last(o->cache, x);
     x = xt_layer_norm(m, "ln_f", x);
-    return xt_matmul(x, xt_transpose(xt_module_find(m, "wte.weight"), 0, 1));
+    return xt_matmul(x, xt_transpose(xt_param(m, "wte.weight", "normal", 0.02, XT_F32, o->vocab, o->width), 0, 1));
 }
 
 static xt_spec tokens(int64_t side, int64_t seq) {

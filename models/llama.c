@@ -136,7 +136,8 @@ xt_tensor llama(xt_module *m, xt_tensor tokens, void *user) {
     if (cache) x = kv_cache_last(cache, x);
     x = xt_rms_norm(trunk, "norm", x, .eps = c->eps);
     if (!c->tied) return xt_linear(m, "lm_head", x, c->vocab, .bias = XT_OFF);
-    return xt_matmul(x, xt_transpose(xt_module_find(trunk, "embed_tokens.weight"), 0, 1));
+    return xt_matmul(
+        x, xt_transpose(xt_param(trunk, "embed_tokens.weight", "normal", 0.02, XT_F32, c->vocab, c->width), 0, 1));
 }
 
 void llama_generates(llama_config *c, int64_t context, model_options *out) {

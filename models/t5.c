@@ -162,7 +162,7 @@ static xt_tensor encode(xt_module *m, xt_tensor tokens, xt_tensor seen, const t5
 static xt_tensor logits(xt_module *m, xt_tensor x, const t5_config *c) {
     if (c->scaled) x = xt_mul_scalar(x, 1 / sqrt((double)c->width));
     if (!c->tied) return xt_linear(m, "lm_head", x, c->vocab, .bias = XT_OFF);
-    return xt_matmul(x, xt_transpose(xt_module_find(m, "shared.weight"), 0, 1));
+    return xt_matmul(x, xt_transpose(xt_param(m, "shared.weight", "normal", 1, XT_F32, c->vocab, c->width), 0, 1));
 }
 
 static xt_tensor decode(xt_module *m, xt_tensor tokens, stack_of *s) {

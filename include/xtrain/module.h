@@ -183,8 +183,9 @@ XT_API int xt_module_next(const xt_module *m, const char *pattern, int from);
 XT_API int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool frozen);
 /* torchao's quantize_ for weights alone: matrices [out,in] that fit, which are there and loaded, become integers with a
  * factor for each .block_size numbers of a row, and layers that ask for such a weight get the product, f32. For weights
- * of linear layers in a model that is not trained any more, in front of functions compiled with it: the integers (under
- * the weight's name) and the factors (.._scale) are no parameters, and embeddings would widen their whole table.
+ * of linear layers and embeddings in a model that is not trained any more, in front of functions compiled with it: the
+ * integers (under the weight's name) and the factors (.._scale) are no parameters. An embedding widens the rows that it
+ * looks up; an output layer tied to it asks for the weight by xt_param, which gives the product too.
  * Matrices whose rows are no whole number of blocks stay. Gives the number of weights that became integers; -1 after an
  * error, of numbers that are not finite too. Waits for the device.
  *     xt_quantize(net, "*_proj.weight", .bits = 4); */

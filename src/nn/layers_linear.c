@@ -78,6 +78,19 @@ xt_tensor xt_prelu_at(const xt_src *src, xt_module *m, const char *name, xt_tens
     return y;
 }
 
+/* Of a table of integers only the rows that are asked for become f32. */
+static xt_tensor looked_up(const xt_src *src, xt_module *m, const char *name, xt_tensor indices, int64_t vocab,
+                           int64_t dim, int64_t pad) {
+    char *full = nn_full_name(m, name, "weight");
+    const nn_entry *e = full ? nn_find(m->root, full) : NULL;
+    base_free(full);
+    if (e && e->bits) return nn_dequantized_rows(src, m->root, e, vocab, dim, indices);
+    return ops_take(
+        src, "xt_embedding",
+        nn_tensor(src, m, name, "weight", true, NN_EMBEDDING, (double)pad, XT_F32, 2, (int64_t[]){vocab, dim}),
+        indices);
+}
+
 xt_tensor xt_embedding_at(const xt_src *src, xt_module *m, const char *name, xt_tensor indices, int64_t vocab,
                           int64_t dim, xt_embedding_opts o) {
     const ir_type *t = lazy_type(indices);
@@ -90,10 +103,7 @@ xt_tensor xt_embedding_at(const xt_src *src, xt_module *m, const char *name, xt_
             "xt_embedding %s: padding_idx is %lld; the %lld rows are numbered from 0, or from -1 backwards", name,
             (long long)o.padding_idx, (long long)vocab);
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_embedding", name, (xt_tensor){0}, "");
-    xt_tensor y =
-        ops_take(src, "xt_embedding",
-                 nn_tensor(src, m, name, "weight", true, NN_EMBEDDING, (double)pad, XT_F32, 2, (int64_t[]){vocab, dim}),
-                 indices);
+    xt_tensor y = looked_up(src, m, name, indices, vocab, dim, pad);
     if (pad >= 0) { /* no gradient through the padding row */
         xt_tensor padded = xt_eq_at(src, indices, nn_number(src, (double)pad, t->dtype));
         y = xt_where_at(src, xt_unsqueeze_at(src, padded, -1), xt_detach_at(src, y), y);

@@ -268,7 +268,7 @@ void nn_layer_end(void) {
 }
 
 /* --- making tensors --- */
-static nn_entry *find(const nn_root *r, const char *name) {
+nn_entry *nn_find(const nn_root *r, const char *name) {
     uintptr_t i = (uintptr_t)map_get(r->by_name, name, strlen(name));
     return i ? &r->entries[i - 1] : NULL;
 }
@@ -366,7 +366,7 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
         base_free(name);
         return bad;
     }
-    nn_entry *e = find(m->root, name);
+    nn_entry *e = nn_find(m->root, name);
     const nn_wish *made = !e && is_param && rank > 0 ? nn_parametrized(m->root, name) : NULL;
     if (made) {
         xt_spectral_norm_opts o = made->spectral;
@@ -482,7 +482,7 @@ int xt_module_next(const xt_module *m, const char *pattern, int from) {
 
 xt_tensor xt_module_find(const xt_module *m, const char *name) {
     char *full = m && name ? nn_full_name(m, name, "") : NULL;
-    const nn_entry *e = full ? find(m->root, full) : NULL;
+    const nn_entry *e = full ? nn_find(m->root, full) : NULL;
     xt_tensor t = e ? e->t
                     : lazy_none("xt_module_find: the module has no tensor \"%s\" (%d others)", full ? full : "",
                                 xt_module_tensors(m));

@@ -141,6 +141,9 @@ xt_tensor nn_spectral_normed(const xt_src *src, xt_module *m, const char *layer,
 char *nn_scale_name(const char *weight); /* of the factors beside its integers; base_free */
 /* dequantize.c: the weight [dims] that an entry of integers stands for. */
 xt_tensor nn_dequantized(const xt_src *src, const nn_root *r, const nn_entry *e, int rank, const int64_t *dims);
+/* Rows `indices` of such a [vocab,dim]: [...,dim]. The table stays narrow. */
+xt_tensor nn_dequantized_rows(const xt_src *src, const nn_root *r, const nn_entry *e, int64_t vocab, int64_t dim,
+                              xt_tensor indices);
 /* lora.c: the last xt_lora whose pattern fits the weight `name` (full); NULL: none. */
 const nn_wish *nn_lora_of(const nn_root *r, const char *name);
 /* What a linear layer gives, with what its narrow matrices add, if it has any. x [...,in] -> y [...,out] */
@@ -174,6 +177,8 @@ xt_status lora_merge(const lora_file *l, const lora_part *p, const ir_type *type
 bool nn_matches(const char *pattern, const char *name); /* '*' and '?' */
 /* after a pass: says what a loaded file holds that no layer took */
 void nn_loaded_left(struct nn_root *r);
+/* The tensor of that full name; NULL: none. */
+nn_entry *nn_find(const nn_root *r, const char *name);
 /* The tensor `layer`.`leaf` of m (leaf "" = layer itself), made at the first call. An error tensor when the shape
  * differs from the first call's. */
 xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init,
