@@ -125,7 +125,7 @@ void fit_init_tell(const fit_options *o, const xt_module *net) {
     for (int i = 0; (i = xt_module_next(net, "*.weight", i)) >= 0; i++) { /* integers are none of the module's */
         xt_tensor t = xt_module_tensor(net, i);
         if (xt_dtype_of(t) == XT_I8 || xt_dtype_of(t) == XT_U8)
-            all += xt_dim(t, 0) * xt_dim(t, 1) * xt_dim(t, 2) * 8 / weight_bits;
+            all += xt_dim(t, 0) * xt_dim(t, 1) * xt_dim(t, 2) * (xt_dtype_of(t) == XT_U8 ? 2 : 1);
     }
     for (int i = 0; (i = xt_module_next(net, "*.lora_?.weight", i)) >= 0; i++) {
         xt_tensor t = xt_module_tensor(net, i);

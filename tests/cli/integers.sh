@@ -1,28 +1,66 @@
 #!/bin/bash
-# xtrain fit --weights int8|int4: adapters over a model whose linear layers are integers learn as they do over a model
-# of f32 whose weights are the numbers that those integers stand for.
+# --weights int8|int4: a model whose linear layers are integers says what the model of f32 says whose weights are the
+# numbers that those integers stand for, and adapters over it learn as they do there.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
 export XT_SUMMARY=off
 cd "$tmp" || exit 1
 run() { "$XTRAIN" "$@" >"$tmp/out" 2>&1; }
-python3 - <<'FILES'
-import json, os, random, struct
+python3 - "$(dirname "$here")/parity/t5.json" <<'FILES'
+import json, os, random, struct, sys
 random.seed(2)
 W, H, V, L = 64, 96, 40, 2
-config = {"model_type": "llama", "vocab_size": V, "hidden_size": W, "intermediate_size": H, "num_hidden_layers": L,
-          "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64, "eos_token_id": 0}
 f32 = lambda v: struct.unpack("f", struct.pack("f", v))[0]
-tensors = {"model.embed_tokens.weight": (V, W), "model.norm.weight": (W,), "lm_head.weight": (V, W)}
-for i in range(L):
-    p = f"model.layers.{i}."
-    tensors.update({p + "self_attn.q_proj.weight": (W, W), p + "self_attn.k_proj.weight": (W // 2, W),
-                    p + "self_attn.v_proj.weight": (W // 2, W), p + "self_attn.o_proj.weight": (W, W),
-                    p + "mlp.gate_proj.weight": (H, W), p + "mlp.up_proj.weight": (H, W),
-                    p + "mlp.down_proj.weight": (W, H), p + "input_layernorm.weight": (W,),
-                    p + "post_attention_layernorm.weight": (W,)})
-values = {n: [f32(random.gauss(0, 0.2) + (len(s) == 1)) for _ in range(s[0] * (s[1] if len(s) > 1 else 1))]
-          for n, s in tensors.items()}
+
+
+def llama(tied):
+    tensors = {"model.embed_tokens.weight": (V, W), "model.norm.weight": (W,)}
+    if not tied:
+        tensors["lm_head.weight"] = (V, W)
+    for i in range(L):
+        p = f"model.layers.{i}."
+        tensors.update({p + "self_attn.q_proj.weight": (W, W), p + "self_attn.k_proj.weight": (W // 2, W),
+                        p + "self_attn.v_proj.weight": (W // 2, W), p + "self_attn.o_proj.weight": (W, W),
+                        p + "mlp.gate_proj.weight": (H, W), p + "mlp.up_proj.weight": (H, W),
+                        p + "mlp.down_proj.weight": (W, H), p + "input_layernorm.weight": (W,),
+                        p + "post_attention_layernorm.weight": (W,)})
+    return {"model_type": "llama", "vocab_size": V, "hidden_size": W, "intermediate_size": H, "num_hidden_layers": L,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64, "eos_token_id": 0,
+            "tie_word_embeddings": tied}, tensors
+
+
+def gpt2():
+    tensors = {"wte.weight": (V, W), "wpe.weight": (64, W), "ln_f.weight": (W,), "ln_f.bias": (W,)}
+    for i in range(L):
+        p = f"h.{i}."
+        for name, rows, columns in (("attn.c_attn", W, 3 * W), ("attn.c_proj", W, W), ("mlp.c_fc", W, 4 * W),
+                                    ("mlp.c_proj", 4 * W, W)):
+            tensors[p + name + ".weight"], tensors[p + name + ".bias"] = (rows, columns), (columns,)
+        for name in "ln_1", "ln_2":
+            tensors[p + name + ".weight"], tensors[p + name + ".bias"] = (W,), (W,)
+    return {"model_type": "gpt2", "vocab_size": V, "n_embd": W, "n_layer": L, "n_head": 4, "n_positions": 64,
+            "eos_token_id": 0, "bos_token_id": 0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}, tensors
+
+
+def t5():
+    config = json.load(open(sys.argv[1]))["tied"]
+    config.update(vocab_size=V, d_model=W, d_ff=H, d_kv=16, num_heads=4, num_layers=L, num_decoder_layers=L,
+                  dropout_rate=0.0)
+    tensors = {"shared.weight": (V, W)}
+    for stack in "encoder", "decoder":
+        tensors[stack + ".final_layer_norm.weight"] = (W,)
+        tensors[stack + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight"] = (
+            config["relative_attention_num_buckets"], 4)
+        for i in range(L):
+            p = f"{stack}.block.{i}.layer."
+            parts = ["SelfAttention"] + ["EncDecAttention"] * (stack == "decoder")
+            for k, part in enumerate(parts):
+                tensors.update({f"{p}{k}.{part}.{x}.weight": (W, W) for x in "qkvo"})
+            tensors.update({f"{p}{k}.layer_norm.weight": (W,) for k in range(len(parts) + 1)})
+            dense = f"{p}{len(parts)}.DenseReluDense."
+            tensors[dense + "wi.weight"], tensors[dense + "wo.weight"] = (H, W), (W, H)
+    return config, tensors
 
 
 def nearest(v):  # as rintf: halves go to the even one
@@ -37,7 +75,27 @@ def dequantised(group, bits):
     return [f32(min(high, max(low, nearest(f32(v * inverse)))) * factor) for v in group]
 
 
-def write(folder, bits):
+def all_dequantised(values, bits):
+    return sum((dequantised(values[i:i + 32], bits) for i in range(0, len(values), 32)), [])
+
+
+def turned(values, rows):
+    columns = len(values) // rows
+    return [values[r * columns + c] for c in range(columns) for r in range(rows)]
+
+
+def as_integers(name, shape, values, bits, tied):
+    """The numbers that --weights leaves: of matrices, GPT-2's on their side; a table that is the output layer too has 8
+    bits."""
+    if name in ("model.embed_tokens.weight", "wte.weight", "shared.weight"):
+        return all_dequantised(values, 8) if tied else values
+    if ".c_" in name and len(shape) == 2:
+        return turned(all_dequantised(turned(values, shape[0]), bits), shape[1])
+    linear = len(shape) == 2 and "bias" not in name and "wpe" not in name
+    return all_dequantised(values, bits) if linear else values
+
+
+def write(folder, config, tensors, values, bits):
     os.mkdir(folder)
     json.dump(config, open(folder + "/config.json", "w"))
     vocab = {chr(0x4e00 + i): i for i in range(V)}
@@ -45,9 +103,7 @@ def write(folder, bits):
               open(folder + "/tokenizer.json", "w"))
     header, data = {}, b""
     for n, s in tensors.items():
-        v = values[n]
-        if bits and (n.endswith("_proj.weight") or n == "lm_head.weight"):
-            v = sum((dequantised(v[i:i + 32], bits) for i in range(0, len(v), 32)), [])
+        v = as_integers(n, s, values[n], bits, "lm_head.weight" not in tensors) if bits else values[n]
         raw = struct.pack(f"{len(v)}f", *v)
         header[n] = {"dtype": "F32", "shape": list(s), "data_offsets": [len(data), len(data) + len(raw)]}
         data += raw
@@ -55,47 +111,69 @@ def write(folder, bits):
     open(folder + "/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data)
 
 
-write("model", 0)
-write("int8", 8)
-write("int4", 4)
+for kind, (config, tensors) in {"llama": llama(False), "tied": llama(True), "gpt2": gpt2(), "t5": t5()}.items():
+    values = {n: [f32(random.gauss(0, 0.2) + (len(s) == 1 and "bias" not in n))
+                  for _ in range(s[0] * (s[1] if len(s) > 1 else 1))] for n, s in tensors.items()}
+    write(f"{kind}", config, tensors, values, 0)
+    write(f"{kind}-int8", config, tensors, values, 8)
+    write(f"{kind}-int4", config, tensors, values, 4)
 with open("notes.txt", "w") as out:
     out.write("".join(chr(0x4e00 + 1 + i * i % 23) for i in range(700)))
+with open("pairs.jsonl", "w") as out:
+    for i in range(60):
+        text = "".join(random.choice("\u4e01\u4e02\u4e03\u4e04") for _ in range(1 + i % 3))
+        out.write(json.dumps({"input": text, "target": text[::-1]}) + "\n")
 FILES
 loss() { grep -o 'val/loss=* *[0-9.]*' out | tail -n 1 | grep -o '[0-9.]*$'; }
 near() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(a != "" && b != "" && d < 2e-5 && d > -2e-5) }'; }
 less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && b != "" && a < b) }'; }
-train="--data notes.txt --seq 16 --batch 4 --steps 30 --lr 0.01 --lora r=4 --lora-targets all-linear"
-judge="--data notes.txt --seq 16 --batch 4"
-for w in int8 int4; do
-    # shellcheck disable=SC2086
-    run fit llama --init model --weights $w $train --output $w-adapter
-    check "$w: adapters are trained" [ $? = 0 ]
-    check "$w: all weights are counted" grep -q '74304 parameters, 7424 of adapters' out
-    # shellcheck disable=SC2086
-    run fit llama --init $w $train --output $w-reference
-    check "$w: so are those of the reference" [ $? = 0 ]
-    # shellcheck disable=SC2086
-    run validate llama --init $w --adapter $w-reference $judge
-    reference=$(loss)
-    # shellcheck disable=SC2086
-    run validate llama --init model --weights $w --adapter $w-adapter $judge
-    check "$w: the loss is that over f32: $(loss), $reference" near "$(loss)" "$reference"
-    # shellcheck disable=SC2086
-    run validate llama --init $w --adapter $w-adapter $judge
-    check "$w: the adapter fits the f32 model: $(loss)" near "$(loss)" "$reference"
-    # shellcheck disable=SC2086
-    run validate llama --ckpt $w $judge
-    check "$w: which has learnt: before $(loss)" less "$reference" "$(loss)"
-    # shellcheck disable=SC2086
-    run validate llama --init model --weights $w --adapter none $judge
-    check "$w: an adapter that is not there" [ $? = 1 ]
-done
+while read -r kind command counted steps data; do
+    judge="--data $data --batch 4"
+    train="$judge --steps $steps --lr 0.01 --lora r=4 --lora-targets all-linear"
+    for w in int8 int4; do
+        for prompt in 丁 丂七丄丅丆万丈三上下丌不与丐丑丒专且丕世丗丘丙业丛东丝丞; do
+            say="--prompt $prompt --temperature 0 --ignore-eos --tokens 30"
+            # shellcheck disable=SC2086
+            run generate ./$kind-$w $say && cp out text
+            # shellcheck disable=SC2086
+            "$XTRAIN" generate ./$kind --weights $w $say >out 2>/dev/null
+            check "$kind, $w: the text behind ${#prompt} tokens is that of f32" [ "$(head -n 1 out)" = "$(head -n 1 text)" ]
+        done
+        # shellcheck disable=SC2086
+        run fit $command --init $kind --weights $w $train --output $kind-$w-adapter
+        check "$kind, $w: adapters are trained" [ $? = 0 ]
+        check "$kind, $w: all weights are counted" grep -q "$counted of adapters" out
+        # shellcheck disable=SC2086
+        run fit $command --init $kind-$w $train --output $kind-$w-reference
+        check "$kind, $w: so are those of the reference" [ $? = 0 ]
+        # shellcheck disable=SC2086
+        run validate $command --init $kind-$w --adapter $kind-$w-reference $judge
+        reference=$(loss)
+        # shellcheck disable=SC2086
+        run validate $command --init $kind --weights $w --adapter $kind-$w-adapter $judge
+        check "$kind, $w: the loss is that over f32: $(loss), $reference" near "$(loss)" "$reference"
+        # shellcheck disable=SC2086
+        run validate $command --init $kind-$w --adapter $kind-$w-adapter $judge
+        check "$kind, $w: the adapter fits the f32 model: $(loss)" near "$(loss)" "$reference"
+        # shellcheck disable=SC2086
+        run validate $command --ckpt $kind-$w $judge
+        check "$kind, $w: which has learnt: before $(loss)" less "$reference" "$(loss)"
+        # shellcheck disable=SC2086
+        run validate $command --init $kind --weights $w --adapter none $judge
+        check "$kind, $w: an adapter that is not there" [ $? = 1 ]
+    done
+done <<KINDS
+llama llama 74304.parameters,.7424 30 notes.txt --seq 16
+tied llama 71744.parameters,.7424 30 notes.txt --seq 16
+gpt2 gpt2 114944.parameters,.8192 30 notes.txt --seq 16
+t5 t5 168256.parameters,.17408 10 pairs.jsonl
+KINDS
 refused() { # text arguments...
     local said=$1
     shift
     run "$@"
     check "$* is refused" [ "$?$(grep -c -- "$said" out)" = 21 ]
 }
-refused 'weights is int8 or int4' fit llama --init model --weights bf16 --lora r=2 --data notes.txt
-refused 'weights is for --lora' fit llama --init model --weights int8 --data notes.txt
+refused 'weights is int8 or int4' fit llama --init llama --weights bf16 --lora r=2 --data notes.txt
+refused 'weights is for --lora' fit llama --init llama --weights int8 --data notes.txt
 finish
