@@ -14,7 +14,7 @@ TESTS ?= unit
 export YES
 
 .DEFAULT_GOAL := all
-.PHONY: wheel device-kit all help deps mnist test test-slow test-device bench bench-programs install format form clean
+.PHONY: wheel device-kit all help deps mnist test test-slow test-device bench bench-programs bench-generate bench-lora install format form clean
 .PHONY: asan tsan coverage docs
 
 help:
@@ -87,6 +87,15 @@ bench: deps all
 ##                   JAX_PYTHON, a Python with JAX (options: PROGRAMS="--family reductions ...", "--help")
 bench-programs: wheel
 	@bench/programs/run.sh $(BUILD) $(PROGRAMS)
+
+## make bench-generate  tokens a second beside llama.cpp (LLAMA_PYTHON) and transformers (HF_PYTHON); make bench-lora: a
+##                   LoRA step beside transformers and peft (options: GENERATE="...", LORA="..."; bench/generate/)
+HF_PYTHON ?= python3
+bench-generate: deps all
+	@$(HF_PYTHON) bench/generate/run.py $(BUILD)/xtrain $(GENERATE)
+bench-lora: deps all
+	@$(HF_PYTHON) bench/generate/run.py $(BUILD)/xtrain --shapes llama --sides xtrain --make
+	@$(HF_PYTHON) bench/generate/lora.py $(BUILD)/xtrain $(LORA)
 
 ## make install      library, headers, plugin, command, pkg-config and CMake files, man page (PREFIX by
 ##                   `meson configure`, DESTDIR works)
