@@ -14,7 +14,8 @@ TESTS ?= unit
 export YES
 
 .DEFAULT_GOAL := all
-.PHONY: wheel device-kit all help deps mnist test test-slow test-device bench bench-programs bench-generate bench-lora install format form clean
+.PHONY: wheel device-kit all help deps mnist test test-slow test-device bench bench-programs install format form clean
+.PHONY: bench-generate bench-lora
 .PHONY: asan tsan coverage docs
 
 help:

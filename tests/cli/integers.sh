@@ -137,7 +137,8 @@ while read -r kind command counted steps data; do
             run generate ./$kind-$w $say && cp out text
             # shellcheck disable=SC2086
             "$XTRAIN" generate ./$kind --weights $w $say >out 2>/dev/null
-            check "$kind, $w: the text behind ${#prompt} tokens is that of f32" [ "$(head -n 1 out)" = "$(head -n 1 text)" ]
+            check "$kind, $w: the text behind ${#prompt} tokens is that of f32" \
+                [ "$(head -n 1 out)" = "$(head -n 1 text)" ]
         done
         # shellcheck disable=SC2086
         run fit $command --init $kind --weights $w $train --output $kind-$w-adapter

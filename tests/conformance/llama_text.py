@@ -1,5 +1,5 @@
-"""Folders that transformers writes for Llama's family, random weights, and greedy text of 200 tokens: `xtrain generate`
-against its generate.
+"""Folders that transformers writes for Llama's family, random weights of odd and usual configurations, and greedy text
+behind one token, some, and as many as the model sees: `xtrain generate` against its generate.
 
 usage: llama_text.py XTRAIN FOLDER
 """
@@ -22,7 +22,19 @@ KINDS = {
     "mistral": (transformers.MistralConfig, transformers.MistralForCausalLM, dict(sliding_window=40)),
     "qwen2": (transformers.Qwen2Config, transformers.Qwen2ForCausalLM, dict(tie_word_embeddings=True)),
     "qwen3": (transformers.Qwen3Config, transformers.Qwen3ForCausalLM, dict(head_dim=16)),
+    "linear": (transformers.LlamaConfig, transformers.LlamaForCausalLM, dict(
+        rope_scaling=dict(rope_type="linear", factor=4.0), tie_word_embeddings=True)),
+    "biases": (transformers.LlamaConfig, transformers.LlamaForCausalLM, dict(attention_bias=True, mlp_bias=True)),
+    "wide heads": (transformers.LlamaConfig, transformers.LlamaForCausalLM, dict(head_dim=24, num_key_value_heads=1)),
+    "all heads": (transformers.MistralConfig, transformers.MistralForCausalLM, dict(num_key_value_heads=8, head_dim=4,
+                                                                                   sliding_window=None)),
+    "narrow window": (transformers.MistralConfig, transformers.MistralForCausalLM, dict(sliding_window=2)),
+    "window of some layers": (transformers.Qwen2Config, transformers.Qwen2ForCausalLM, dict(
+        use_sliding_window=True, sliding_window=24, max_window_layers=1)),
+    "qwen3, biases": (transformers.Qwen3Config, transformers.Qwen3ForCausalLM, dict(
+        head_dim=12, attention_bias=True, tie_word_embeddings=True)),
 }
+LENGTHS = ((1, 200), (21, 200), (300, 40), (511, 1), (512, 1))  # of the prompt, and of what is said
 
 
 def main(xtrain, folder):
@@ -38,22 +50,23 @@ def main(xtrain, folder):
         t = Tokenizer(models.BPE({chr(0x4e00 + i): i for i in range(256)}, []))  # a text says which tokens it is
         t.decoder = decoders.Fuse()
         t.save(where + "/tokenizer.json")
-        text = "".join(chr(0x4e00 + i * 37 % 256) for i in range(21))
-        prompt = t.encode(text).ids
-        tokens = torch.tensor([prompt])
-        want = m.generate(tokens, attention_mask=torch.ones_like(tokens), max_new_tokens=200, do_sample=False,
-                          pad_token_id=0)[0].tolist()
-        out = subprocess.run([xtrain, "generate", where, "--prompt", text, "--tokens", "200",
-                              "--temperature", "0", "--json"], capture_output=True, text=True)
-        if out.returncode:
-            print(name, out.stderr)
-            failed += 1
-            continue
-        got = json.loads(out.stdout.splitlines()[-1])
-        same = got["text"] == t.decode(want[len(prompt):])
-        print(f"{name}: 200 tokens {'equal' if same else 'DIFFER'}, {got['tokens_per_s']:.0f} tokens/s, "
-              f"{got['compiles']} programs")
-        failed += not same
+        for length, tokens in LENGTHS:
+            text = "".join(chr(0x4e00 + i * 37 % 256) for i in range(length))
+            prompt = t.encode(text).ids
+            ids = torch.tensor([prompt])
+            want = m.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=tokens, do_sample=False,
+                              pad_token_id=0)[0].tolist()
+            out = subprocess.run([xtrain, "generate", where, "--prompt", text, "--tokens", str(tokens),
+                                  "--temperature", "0", "--json"], capture_output=True, text=True)
+            if out.returncode:
+                print(name, length, out.stderr)
+                failed += 1
+                continue
+            got = json.loads(out.stdout.splitlines()[-1])
+            same = got["text"] == t.decode(want[length:])
+            print(f"{name}: {tokens} tokens behind {length} {'equal' if same else 'DIFFER'}, "
+                  f"{got['tokens_per_s'] or 0:.0f} tokens/s, {got['compiles']} programs")
+            failed += not same
     return failed
 
 
