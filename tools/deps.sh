@@ -13,7 +13,8 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
     cat <<TEXT
 This is no Debian system, so nothing is installed. xtrain needs gcc (or clang), meson, ninja, pkg-config and the
 development files of oneDNN 2.6 or later (libdnnl), cmocka, cJSON, libpng, zlib, zstd, elfutils (libdw), PCRE2,
-utf8proc, libsodium, and OpenBLAS (opened when a program needs it); libmicrohttpd is optional (xtrain generate --serve).
+utf8proc, libsodium, and OpenBLAS (opened when a program needs it); libmicrohttpd (xtrain generate --serve) and
+libjpeg-turbo (JPEG pictures) are optional.
 On Debian they are: $packages
 TEXT
     exit 0
@@ -36,7 +37,8 @@ for p in $missing; do
 done
 missing=$kept
 [ -n "$missing" ] || exit 0
-missing="$missing libmicrohttpd-dev" # optional (xtrain generate --serve): asked for beside others, never alone
+# optional: asked for beside others, never alone (xtrain generate --serve; JPEG pictures in datasets)
+missing="$missing libmicrohttpd-dev libjpeg62-turbo-dev"
 
 root=
 if [ "$(id -u)" != 0 ]; then

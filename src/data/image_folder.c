@@ -1,10 +1,10 @@
 /* Pictures in one folder a class. Names are read and sorted once, so labels and indices are the same on every machine;
- * pictures are decoded by libpng's simplified interface when they are asked for. */
+ * pictures are decoded when they are asked for. */
 #include <dirent.h>
 #include <stdlib.h>
 
 #include "data/data.h"
-#include "format/png.h"
+#include "format/image.h"
 
 typedef struct image_file {
     char *path;
@@ -28,33 +28,12 @@ static void folder_free(void *user) {
 }
 
 /* --- the picture --- */
-/* Samples at pixel centres, as torchvision without antialiasing: the shorter side becomes `side`, the
- * middle is kept. */
-static void scale_and_cut(const uint8_t *rgb, int64_t width, int64_t height, int64_t side, float *out) {
-    double scale = (double)(width < height ? width : height) / (double)side;
-    double left = ((double)width / scale - (double)side) / 2, top = ((double)height / scale - (double)side) / 2;
-    for (int64_t r = 0; r < side; r++)
-        for (int64_t q = 0; q < side; q++) {
-            double v = (top + (double)r + 0.5) * scale - 0.5, u = (left + (double)q + 0.5) * scale - 0.5;
-            v = v < 0 ? 0 : v > (double)height - 1 ? (double)height - 1 : v;
-            u = u < 0 ? 0 : u > (double)width - 1 ? (double)width - 1 : u;
-            int64_t v0 = (int64_t)v, u0 = (int64_t)u, v1 = v0 + (v0 + 1 < height), u1 = u0 + (u0 + 1 < width);
-            double dv = v - (double)v0, du = u - (double)u0;
-            for (int64_t c = 0; c < 3; c++) {
-#define AT(y, x) (double)rgb[((y)*width + (x)) * 3 + c]
-                double upper = AT(v0, u0) * (1 - du) + AT(v0, u1) * du, lower = AT(v1, u0) * (1 - du) + AT(v1, u1) * du;
-#undef AT
-                out[(c * side + r) * side + q] = (float)((upper * (1 - dv) + lower * dv) / 255);
-            }
-        }
-}
-
 static xt_status get(void *user, int64_t i, void *x, void *y) {
     const folder *f = user;
     int width, height;
     uint8_t *rgb;
-    XT_TRY(png_read_rgb(f->files[i].path, &width, &height, &rgb));
-    scale_and_cut(rgb, width, height, f->side, x);
+    XT_TRY(image_read_rgb(f->files[i].path, &width, &height, &rgb));
+    image_scale_and_cut(rgb, width, height, f->side, x);
     base_free(rgb);
     if (y) *(int64_t *)y = f->files[i].label;
     return NULL;
@@ -66,11 +45,6 @@ static int by_name(const void *a, const void *b) {
 }
 static int by_path(const void *a, const void *b) {
     return strcmp(((const image_file *)a)->path, ((const image_file *)b)->path);
-}
-
-static bool is_png(const char *name) {
-    size_t n = strlen(name);
-    return n > 4 && (strcmp(name + n - 4, ".png") == 0 || strcmp(name + n - 4, ".PNG") == 0);
 }
 
 static xt_status list_classes(folder *f, const char *dir) {
@@ -98,7 +72,7 @@ static xt_status list_files(folder *f, const char *dir, int64_t label) {
     DIR *d = path ? opendir(path) : NULL;
     xt_status s = d ? NULL : status_new(XT_NOT_FOUND, NULL, "the folder of class %s cannot be read", f->classes[label]);
     for (struct dirent *e; !s && (e = readdir(d));) {
-        if (!is_png(e->d_name)) continue;
+        if (e->d_name[0] == '.' || !image_is_name(e->d_name)) continue;
         image_file file = {path_join(path, e->d_name), label};
         if (!file.path || !VEC_PUSH(f->files, f->n_files, f->cap_files, file)) {
             base_free(file.path);
@@ -123,8 +97,8 @@ xt_dataset *xt_image_folder_at(const xt_src *src, const char *dir, int side) {
     xt_status s = list_classes(f, dir);
     for (size_t k = 0; !s && k < f->n_classes; k++) s = list_files(f, dir, (int64_t)k);
     if (!s && f->n_files == 0)
-        s = status_new(XT_NOT_FOUND, NULL, "%s has no pictures: one folder a class with .png files in it is expected",
-                       dir);
+        s = status_new(XT_NOT_FOUND, NULL,
+                       "%s has no pictures: one folder a class with .png or .jpg files in it is expected", dir);
     if (s) {
         folder_free(f);
         return data_fail(status_context(s, "xt_image_folder"), NULL);

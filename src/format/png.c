@@ -68,11 +68,9 @@ static xt_status check_size(const char *path, const png_image *image, size_t fil
     return pixels > SIZE_MAX / 3 ? status_oom(SIZE_MAX, path) : room_for(3 * pixels, "the picture", path);
 }
 
-xt_status png_read_rgb(const char *path, int *out_width, int *out_height, uint8_t **out_rgb) {
-    char *data = NULL;
-    size_t n = 0;
+xt_status png_decode_rgb(const char *path, const void *data, size_t n, int *out_width, int *out_height,
+                         uint8_t **out_rgb) {
     *out_rgb = NULL;
-    XT_TRY(file_read_all(path, &data, &n));
     png_image image = {.version = PNG_IMAGE_VERSION};
     static const png_color black = {0, 0, 0}; /* what shows through transparent pixels */
     xt_status s = NULL;
@@ -92,10 +90,19 @@ xt_status png_read_rgb(const char *path, int *out_width, int *out_height, uint8_
             s = status_new(XT_DATA_LOSS, NULL, "%s is damaged: %s", path, image.message);
     }
     png_image_free(&image);
-    base_free(data);
     if (s) {
         base_free(*out_rgb);
         *out_rgb = NULL;
     }
+    return s;
+}
+
+xt_status png_read_rgb(const char *path, int *out_width, int *out_height, uint8_t **out_rgb) {
+    char *data = NULL;
+    size_t n = 0;
+    *out_rgb = NULL;
+    XT_TRY(file_read_all(path, &data, &n));
+    xt_status s = png_decode_rgb(path, data, n, out_width, out_height, out_rgb);
+    base_free(data);
     return s;
 }

@@ -226,6 +226,17 @@ static void image_folders(void **state) {
     assert_non_null(strstr(xt_status_message(s), "broken.png is no PNG picture"));
     xt_status_free(s);
     xt_dataset_free(d);
+    put_file("cats/another.JPEG", "\xff\xd8\xff no more", 11);
+    put_file("cats/one.jpg", "GIF89a", 6); /* the bytes count, not the name */
+    d = xt_image_folder(dir, 2);
+    assert_int_equal(xt_dataset_count(d), 5);
+    s = xt_dataset_get(d, 1, half, &y); /* damaged, or of a build without libjpeg */
+    assert_non_null(strstr(xt_status_message(s), "another.JPEG is "));
+    xt_status_free(s);
+    s = xt_dataset_get(d, 3, half, &y);
+    assert_non_null(strstr(xt_status_message(s), "one.jpg is no picture"));
+    xt_status_free(s);
+    xt_dataset_free(d);
     refused(xt_image_folder(in_dir("none"), 2), "cannot be read");
     refused(xt_image_folder(in_dir("dogs"), 2), "has no pictures");
 }
