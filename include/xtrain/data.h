@@ -152,6 +152,42 @@ XT_API xt_dataset *xt_token_dataset_opt(const xt_src *src, const char *path, int
 /* --- Datasets of datasets --- */
 /* fn makes x and y (of the new specs) from a sample of d; y_in and y may be NULL without labels. Further fields
  * are left out. */
+/* --- Tar shards: the files of WebDataset --- */
+/* A sample of tar shards: the files of one basename, which lie side by side. Valid during the call of .decode. */
+typedef struct xt_tar_sample {
+    const char *key; /* "train/000123" of train/000123.jpg; a name, which nobody has opened as a file */
+    int n;
+    const char *const *names; /* "jpg", "cls", "seg.png": what is behind the basename's first dot, in small letters */
+    const void *const *data; /* the file's bytes, with a 0 behind them */
+    const size_t *sizes;
+} xt_tar_sample;
+XT_API int xt_tar_find(const xt_tar_sample *s, const char *names); /* the first of "jpg;jpeg;png"; -1: none */
+/* Tar files without compression, "shard-{000000..000009}.tar" (ranges and lists in braces; "::" between several
+ * patterns). x is the picture, f32 [3,side,side] as of xt_image_folder, y the number that the `label` file holds as
+ * text (i64); .decode makes both of the bytes instead. Opening reads the shards' headers once, so samples are counted
+ * and found by their number: a loader shuffles, divides, pads and resumes them as any others, with as many workers as
+ * it likes, and xt_tar_sampler reads shards in turn where only that is fast. The shards must stay as they are.
+ * Nothing is unpacked: members are keys and bytes. Folders, links and devices are left out, as are names without
+ * an extension or with a leading dot (said once); absolute names, names with "..", sizes beyond the file's end, wrong
+ * checksums, one name twice in a sample, and shards without their end are errors with shard and member. */
+#define XT_DEFAULTS_xt_tar_opts(is) is(side, 224) is(image, "jpg;jpeg;png") is(label, "cls")
+XT_DEFAULTS_OF(xt_tar_opts)
+typedef struct XT_OPTIONS_ xt_tar_opts {
+    size_t struct_size XT_SIZE(xt_tar_opts);
+    int side XT_IS(xt_tar_opts, side);
+    const char *image XT_IS(xt_tar_opts, image), *label XT_IS(xt_tar_opts, label); /* label NULL: no labels */
+    /* makes x and y (NULL without labels, or when nobody wants them) of the specs below; on loader threads */
+    xt_status (*decode)(void *user, const xt_tar_sample *s, void *x, void *y);
+    void (*free_user)(void *user);
+    void *user;
+    xt_spec x, y; /* with .decode: of one sample */
+} xt_tar_opts;
+/* xt_tar_dataset("data/shard-{000000..000009}.tar", .side = 32) */
+#define xt_tar_dataset(...) XT_TAR_DATASET_(__VA_ARGS__, )
+#define XT_TAR_DATASET_(pattern, ...) xt_tar_dataset_opt(XT_HERE, pattern, XT_OPTS(xt_tar_opts, __VA_ARGS__))
+XT_API xt_dataset *xt_tar_dataset_opt(const xt_src *src, const char *pattern, xt_tar_opts o);
+XT_API int64_t xt_tar_shards(const xt_dataset *d); /* how many files; 0: it is no tar dataset */
+
 typedef xt_status (*xt_map_fn)(void *user, int64_t i, const void *x_in, const void *y_in, void *x, void *y);
 #define xt_map_dataset(...) xt_map_dataset_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_map_dataset_at(const xt_src *src, xt_dataset *d, xt_spec x, xt_spec y, xt_map_fn fn, void *user);
@@ -208,6 +244,7 @@ typedef struct xt_epoch {
 } xt_epoch;
 typedef struct xt_sampler {
     int64_t count; /* samples of an epoch; 0: no sampler */
+    int64_t parts; /* of which so many ranks (or parts of a mesh) read an equal run each, in their order */
     /* The dataset's indices, in order; on a loader's thread. An error travels to xt_next. */
     xt_status (*order)(void *user, const xt_epoch *e, int64_t *out);
     int64_t (*bound)(void *user, int64_t i); /* sample i is not longer; the batch's largest is b.longest. May be NULL */
@@ -241,6 +278,23 @@ XT_API xt_sampler xt_bucket_sampler_at(const xt_src *src, const int64_t *lengths
 #define XT_DEFAULTS_xt_loader_opts(is)                                                                            \
     is(batch, 1) is(workers, 1) is(prefetch, -1) is(seed, XT_SEED_OF_RUN) is(limit, -1) is(drop_last, XT_DEFAULT) \
         is(shard, XT_ON)
+/* Shards as WebDataset reads them: their order is drawn anew each epoch, they are dealt to the ranks in turn, and each
+ * rank reads its own one after the other through a buffer of so many samples, out of which the next is drawn. What
+ * longer shares have left is dealt out at the end, so no sample is left out by it. Works on the indices alone: any
+ * number of workers sees the same order, and a run that is resumed with as many ranks goes on with it. `d` is looked
+ * at here and not taken. */
+#define XT_DEFAULTS_xt_tar_sampler_opts(is) is(buffer, 1000) is(shuffle_shards, XT_ON)
+XT_DEFAULTS_OF(xt_tar_sampler_opts)
+typedef struct XT_OPTIONS_ xt_tar_sampler_opts {
+    size_t struct_size XT_SIZE(xt_tar_sampler_opts);
+    int64_t buffer XT_IS(xt_tar_sampler_opts, buffer); /* samples of a rank; 1 = in their order within a shard */
+    xt_switch shuffle_shards XT_IS(xt_tar_sampler_opts, shuffle_shards); /* default on */
+} xt_tar_sampler_opts;
+/* .sampler = xt_tar_sampler(ds, .buffer = 5000) */
+#define xt_tar_sampler(...) XT_TAR_SAMPLER_(__VA_ARGS__, )
+#define XT_TAR_SAMPLER_(d, ...) xt_tar_sampler_opt(XT_HERE, d, XT_OPTS(xt_tar_sampler_opts, __VA_ARGS__))
+XT_API xt_sampler xt_tar_sampler_opt(const xt_src *src, const xt_dataset *d, xt_tar_sampler_opts o);
+
 XT_DEFAULTS_OF(xt_loader_opts)
 typedef struct XT_OPTIONS_ xt_loader_opts {
     size_t struct_size XT_SIZE(xt_loader_opts);

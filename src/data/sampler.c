@@ -16,7 +16,7 @@ bool loader_ordered(const xt_loader *l) {
 
 /* The user's function, which may draw. */
 static xt_status call(const xt_loader *l, int64_t epoch, int64_t *out) {
-    const xt_epoch e = {l->o.seed, epoch, l->count, l->o.batch * l->parts};
+    const xt_epoch e = {l->o.seed, epoch, l->count, l->o.batch * l->parts, l->parts};
     const xt_sampler *s = &l->o.sampler;
     data_draw_begin(l->o.seed, epoch, -1);
     lazy_thread_calls("a sampler's order");

@@ -48,6 +48,7 @@ ANY = {
             "xt_trainer_opts.runs_dir xt_trainer_opts.resume xt_trainer_opts.ckpt xt_model_checkpoint_opts.dirpath "
             "xt_exception_checkpoint_opts.dirpath xt_prediction_writer_opts.path xt_lr_find_opts.plot "
             "xt_launch_on_hosts_opts.hostfile xt_exception_checkpoint_opts.filename xt_convert_opts.merge",
+    "extensions of files": "xt_tar_opts.image xt_tar_opts.label",
     "name of the user's": "xt_csv_opts.x xt_csv_opts.y xt_launch_opts.module xt_launch_opts.symbol "
                           "xt_launch_opts.arg_text xt_compile_opts.name xt_launch_on_hosts_opts.hosts "
                           "xt_remote_opts.hosts xt_launch_opts.device xt_lora_file_opts.base_model "
