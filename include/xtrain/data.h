@@ -35,6 +35,9 @@ typedef struct xt_batch {
     const struct xt_batch *parts;
     int n_parts;
     int loader; /* of xt_combined_loader with XT_SEQUENTIAL: which of them this batch is of */
+    /* real tokens of this batch on this rank, padding not counted: as the loader's .tokens counts them, else by the
+     * lengths of its bucket sampler, else all of a token or text dataset; 0: nobody counts them */
+    int64_t tokens;
 } xt_batch;
 /* The mean of `values` ([batch] or [batch,...]) over this rank's samples of a padded batch: sum(values * mask) / count,
  * 0 when all is padding (several ranks: doc/launch.md). */
@@ -149,9 +152,6 @@ typedef struct XT_OPTIONS_ xt_token_opts {
     xt_token_dataset_opt(XT_HERE, path, XT_NUMBER_(seq), XT_OPTS(xt_token_opts, __VA_ARGS__))
 XT_API xt_dataset *xt_token_dataset_opt(const xt_src *src, const char *path, int64_t seq, xt_token_opts o);
 
-/* --- Datasets of datasets --- */
-/* fn makes x and y (of the new specs) from a sample of d; y_in and y may be NULL without labels. Further fields
- * are left out. */
 /* --- Tar shards: the files of WebDataset --- */
 /* A sample of tar shards: the files of one basename, which lie side by side. Valid during the call of .decode. */
 typedef struct xt_tar_sample {
@@ -188,6 +188,9 @@ typedef struct XT_OPTIONS_ xt_tar_opts {
 XT_API xt_dataset *xt_tar_dataset_opt(const xt_src *src, const char *pattern, xt_tar_opts o);
 XT_API int64_t xt_tar_shards(const xt_dataset *d); /* how many files; 0: it is no tar dataset */
 
+/* --- Datasets of datasets --- */
+/* fn makes x and y (of the new specs) from a sample of d; y_in and y may be NULL without labels. Further fields
+ * are left out. */
 typedef xt_status (*xt_map_fn)(void *user, int64_t i, const void *x_in, const void *y_in, void *x, void *y);
 #define xt_map_dataset(...) xt_map_dataset_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_map_dataset_at(const xt_src *src, xt_dataset *d, xt_spec x, xt_spec y, xt_map_fn fn, void *user);
@@ -241,15 +244,16 @@ typedef struct xt_epoch {
     int64_t epoch;
     int64_t count; /* samples of the epoch */
     int64_t batch; /* samples of a batch, of all ranks together: so many in a row become one */
+    int64_t parts; /* of which so many ranks (or parts of a mesh) read an equal run each, in their order */
 } xt_epoch;
 typedef struct xt_sampler {
     int64_t count; /* samples of an epoch; 0: no sampler */
-    int64_t parts; /* of which so many ranks (or parts of a mesh) read an equal run each, in their order */
     /* The dataset's indices, in order; on a loader's thread. An error travels to xt_next. */
     xt_status (*order)(void *user, const xt_epoch *e, int64_t *out);
     int64_t (*bound)(void *user, int64_t i); /* sample i is not longer; the batch's largest is b.longest. May be NULL */
     void (*free_user)(void *user); /* may be NULL */
     void *user;
+    int64_t (*length)(void *user, int64_t i); /* tokens of sample i, for b.tokens. May be NULL */
 } xt_sampler;
 /* WeightedRandomSampler: sample i is drawn with probability weights[i] / their sum. Weights are copied. */
 #define XT_DEFAULTS_xt_weighted_sampler_opts(is) is(count, -1) is(replacement, XT_ON)
@@ -274,10 +278,6 @@ XT_API xt_sampler xt_weighted_sampler_opt(const xt_src *src, const double *weigh
 XT_API xt_sampler xt_bucket_sampler_at(const xt_src *src, const int64_t *lengths, int64_t n, int n_boundaries,
                                        const int64_t *boundaries);
 
-/* --- Loaders --- */
-#define XT_DEFAULTS_xt_loader_opts(is)                                                                            \
-    is(batch, 1) is(workers, 1) is(prefetch, -1) is(seed, XT_SEED_OF_RUN) is(limit, -1) is(drop_last, XT_DEFAULT) \
-        is(shard, XT_ON)
 /* Shards as WebDataset reads them: their order is drawn anew each epoch, they are dealt to the ranks in turn, and each
  * rank reads its own one after the other through a buffer of so many samples, out of which the next is drawn. What
  * longer shares have left is dealt out at the end, so no sample is left out by it. Works on the indices alone: any
@@ -295,6 +295,10 @@ typedef struct XT_OPTIONS_ xt_tar_sampler_opts {
 #define XT_TAR_SAMPLER_(d, ...) xt_tar_sampler_opt(XT_HERE, d, XT_OPTS(xt_tar_sampler_opts, __VA_ARGS__))
 XT_API xt_sampler xt_tar_sampler_opt(const xt_src *src, const xt_dataset *d, xt_tar_sampler_opts o);
 
+/* --- Loaders --- */
+#define XT_DEFAULTS_xt_loader_opts(is)                                                                            \
+    is(batch, 1) is(workers, 1) is(prefetch, -1) is(seed, XT_SEED_OF_RUN) is(limit, -1) is(drop_last, XT_DEFAULT) \
+        is(shard, XT_ON)
 XT_DEFAULTS_OF(xt_loader_opts)
 typedef struct XT_OPTIONS_ xt_loader_opts {
     size_t struct_size XT_SIZE(xt_loader_opts);
@@ -316,6 +320,11 @@ typedef struct XT_OPTIONS_ xt_loader_opts {
      * transforms are drawn once) */
     xt_switch on_device;
     xt_sampler sampler; /* which samples, and in what order; not together with .shuffle, and not for streams */
+    /* How many real tokens a sample has, of its host bytes (more: further fields): of its lengths, its loss mask, or
+     * those that are no padding. They are summed in b.tokens. NULL: the sampler's lengths, or what the dataset knows.
+     * On loader threads */
+    int64_t (*tokens)(void *user, const void *x, const void *y, void *const *more);
+    void *tokens_user; /* passed to tokens */
 } xt_loader_opts;
 #define xt_loader_new(...) XT_LOADER_NEW_(__VA_ARGS__, )
 #define XT_LOADER_NEW_(ds, ...) xt_loader_opt(XT_HERE, ds, XT_OPTS(xt_loader_opts, __VA_ARGS__))

@@ -323,6 +323,7 @@ typedef struct xt_callback_desc {
     void (*sanity_start)(xt_trainer *t, void *user);
     void (*sanity_end)(xt_trainer *t, void *user);
     void (*validation_batch_start)(xt_trainer *t, const xt_batch *b, void *user);
+    double tokens_per_s; /* real tokens (b.tokens) of all ranks together; 0 where nobody counts them */
     void (*test_start)(xt_trainer *t, void *user);
     void (*test_batch_start)(xt_trainer *t, const xt_batch *b, void *user);
     void (*test_batch_end)(xt_trainer *t, const xt_batch *b, void *user);

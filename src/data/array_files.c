@@ -160,11 +160,13 @@ xt_dataset *xt_text_dataset_at(const xt_src *src, const char *path, int64_t seq,
     t->seq = seq;
     t->stride = stride ? stride : seq;
     xt_spec spec = {XT_I64, {seq}};
-    return data_make((xt_dataset_desc){.count = ((int64_t)n - seq - 1) / t->stride + 1,
-                                       .x = spec,
-                                       .y = spec,
-                                       .get = text_get,
-                                       .free_user = text_free,
-                                       .user = t,
-                                       .name = path});
+    xt_dataset *out = data_make((xt_dataset_desc){.count = ((int64_t)n - seq - 1) / t->stride + 1,
+                                                  .x = spec,
+                                                  .y = spec,
+                                                  .get = text_get,
+                                                  .free_user = text_free,
+                                                  .user = t,
+                                                  .name = path});
+    if (out) out->tokens = seq;
+    return out;
 }

@@ -81,7 +81,7 @@ static xt_status sequential(const xt_src *src, xt_loader *l, xt_batch *out) {
 xt_status combined_fill(const xt_src *src, xt_loader *l, xt_batch *out) {
     loader_combined *c = l->combined;
     if (c->mode == XT_SEQUENTIAL) return sequential(src, l, out);
-    int64_t size = 0;
+    int64_t size = 0, tokens = 0;
     for (int k = 0; k < c->n; k++) {
         xt_loader *part = c->loaders[k];
         c->parts[k] = (xt_batch){0};
@@ -90,9 +90,11 @@ xt_status combined_fill(const xt_src *src, xt_loader *l, xt_batch *out) {
         place(part, l->epoch * passes, l->next);
         XT_TRY(take(src, part, &c->parts[k]));
         size += c->parts[k].size;
+        tokens += c->parts[k].tokens;
     }
     *out = c->parts[0];
     out->size = size;
+    out->tokens = tokens;
     out->index = l->next;
     out->epoch = l->epoch;
     out->parts = c->parts;

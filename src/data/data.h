@@ -12,6 +12,7 @@ struct xt_dataset {
     xt_dataset_desc d; /* of a stream: count -1, no get */
     xt_stream_desc stream;
     const ir_type *types[DATA_FIELDS]; /* of one sample; NULL where there is no such field */
+    int64_t tokens; /* of each sample, where the dataset knows; else 0 */
     char *name;
     int refs, taken; /* taken: those references that loaders and wrappers own. Both under the lock of dataset.c */
 };

@@ -241,6 +241,7 @@ void xt_loader_free(xt_loader *l) {
         if (!xt_is_none(l->resident[k])) xt_drop_at(XT_HERE, l->resident[k]);
     }
     device_buffer_release(l->ones);
+    base_free(l->resident_tokens);
     base_free(l->order);
     base_free(l->ring);
     base_free(l->threads);
@@ -329,6 +330,7 @@ xt_status loader_fill(const xt_src *src, xt_loader *l, xt_batch *out, bool *end)
     tell_short(l, r.size);
     out->size = r.size;
     out->longest = r.longest;
+    out->tokens = r.tokens;
     xt_tensor *places[DATA_FIELDS] = {&out->x, &out->y};
     for (int k = 2; k < DATA_FIELDS; k++) places[k] = &out->more[k - 2];
     for (int k = 0; k < DATA_FIELDS; k++)

@@ -18,7 +18,7 @@ typedef struct batch_order { /* the permutation of one epoch; counted: workers o
 typedef struct ready { /* a batch on the device */
     device_buffer *fields[DATA_FIELDS], *mask;
     lazy_extremes *extremes[DATA_FIELDS]; /* of what may be labels; else NULL */
-    int64_t size, longest;
+    int64_t size, longest, tokens;
     bool filled, end; /* end: of a stream's epoch, there is no batch */
     xt_status error;
 } ready;
@@ -34,6 +34,7 @@ struct xt_loader {
     device_buffer *samples[DATA_FIELDS]; /* a sample loader's batch of zeros */
     device_buffer *ones; /* the mask of a full batch */
     xt_tensor resident[DATA_FIELDS]; /* .on_device: all samples */
+    int64_t *resident_tokens; /* of each of them */
     lazy_extremes *resident_extremes[DATA_FIELDS];
     uint32_t name; /* the dataset's, interned */
     src_id made; /* the line that made it */
@@ -80,6 +81,8 @@ xt_status loader_order(const xt_loader *l, int64_t epoch, int64_t *out);
 bool loader_ordered(const xt_loader *l); /* else samples come as they lie */
 int64_t loader_longest(const xt_loader *l, const int64_t *order, int64_t index); /* of a batch of all ranks */
 void sampler_free(xt_sampler *s);
+/* Adds the tokens of a sample (its host bytes: fields) to *total. */
+xt_status loader_count_tokens(const xt_loader *l, int64_t sample, void *const *fields, int64_t *total);
 
 /* loader.c: the next batch of a loader, in the step that is open; *end: of its epoch. */
 xt_status loader_fill(const xt_src *src, xt_loader *l, xt_batch *out, bool *end);

@@ -117,14 +117,18 @@ static xt_status worker_init(worker *w, xt_loader *l) {
     return w->mask ? NULL : status_oom((size_t)l->o.batch * sizeof *w->mask, "a batch's mask");
 }
 
-static xt_status read_row(worker *w, int64_t epoch, int64_t sample, int64_t row) {
-    void *fields[DATA_FIELDS] = {NULL};
-    for (int k = 0; k < DATA_FIELDS; k++)
-        if (w->rows[k]) fields[k] = w->rows[k] + (size_t)row * w->bytes[k];
+static void row_fields(const worker *w, int64_t row, void *fields[DATA_FIELDS]) {
+    for (int k = 0; k < DATA_FIELDS; k++) fields[k] = w->rows[k] ? w->rows[k] + (size_t)row * w->bytes[k] : NULL;
+}
+
+/* tokens: the sum that the sample's are added to; NULL: it is padding. */
+static xt_status read_row(worker *w, int64_t epoch, int64_t sample, int64_t row, int64_t *tokens) {
+    void *fields[DATA_FIELDS];
+    row_fields(w, row, fields);
     data_draw_begin(w->l->o.seed, epoch, sample);
     xt_status s = data_get(w->l->ds, sample, fields);
     data_draw_end();
-    return s;
+    return s || !tokens ? s : loader_count_tokens(w->l, sample, fields, tokens);
 }
 
 /* Rows from n on repeat the samples before them: numbers that any model can stand, and the mask leaves out. */
@@ -168,10 +172,11 @@ static xt_status read_batch(worker *w, int64_t epoch, int64_t index, const batch
     int64_t first;
     loader_share(w->l, index, &first, &r->size);
     r->longest = loader_longest(w->l, order ? order->at : NULL, index);
-    for (int64_t i = 0; i < r->size; i++) XT_TRY(read_row(w, epoch, order ? order->at[first + i] : first + i, i));
+    for (int64_t i = 0; i < r->size; i++)
+        XT_TRY(read_row(w, epoch, order ? order->at[first + i] : first + i, i, &r->tokens));
     note_labels(w, order, first, r);
     if (w->l->o.pad_last == XT_ON && r->size < w->l->o.batch) {
-        if (r->size == 0) XT_TRY(read_row(w, epoch, 0, 0)); /* this rank has none at all */
+        if (r->size == 0) XT_TRY(read_row(w, epoch, 0, 0, NULL)); /* this rank has none at all */
         pad(w, r->size ? r->size : 1);
         if (r->size == 0) w->mask[0] = 0;
     }
@@ -238,6 +243,9 @@ static xt_status stream_batch(worker *w, int64_t epoch, int64_t index, ready *r)
         data_draw_begin(l->o.seed, epoch, index * l->o.batch + r->size);
         xt_status s = stream_row(w, r->size, &end);
         data_draw_end();
+        void *fields[DATA_FIELDS];
+        row_fields(w, r->size, fields);
+        if (!s && !end) s = loader_count_tokens(l, index * l->o.batch + r->size, fields, &r->tokens);
         if (s) return status_context(s, "sample %lld of the epoch", (long long)(index * l->o.batch + r->size));
         r->size += !end;
     }

@@ -16,6 +16,9 @@ static xt_status make_resident(const xt_src *src, xt_loader *l) {
     xt_dataset *ds = l->ds;
     char *all[DATA_FIELDS] = {NULL};
     xt_status s = NULL;
+    base_free(l->resident_tokens);
+    l->resident_tokens = base_calloc((size_t)ds->d.count + 1, sizeof *l->resident_tokens);
+    if (!l->resident_tokens) s = status_oom((size_t)ds->d.count * 8, "counts of tokens");
     for (int k = 0; k < DATA_FIELDS && !s; k++) {
         size_t n = 0;
         if (!ds->types[k]) continue;
@@ -29,6 +32,7 @@ static xt_status make_resident(const xt_src *src, xt_loader *l) {
         data_draw_begin(l->o.seed, 0, i);
         s = data_get(ds, i, fields);
         data_draw_end();
+        if (!s) s = loader_count_tokens(l, i, fields, &l->resident_tokens[i]);
     }
     for (int k = 0; k < DATA_FIELDS && !s; k++)
         if (all[k]) s = upload(src, l, k, all[k]);
@@ -72,6 +76,7 @@ xt_status resident_next(const xt_src *src, xt_loader *l, xt_batch *out) {
     for (int64_t i = 0; i < n; i++) {
         rows[i] = l->order->at[first + i % out->size];
         mask[i] = i < out->size ? 1.0f : 0.0f;
+        if (i < out->size) out->tokens += l->resident_tokens[rows[i]];
     }
     xt_tensor index = xt_from_data_at(src, rows, XT_I64, 1, &n);
     out->x = rows_of(src, l, 0, index, n);

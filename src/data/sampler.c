@@ -57,6 +57,22 @@ int64_t loader_longest(const xt_loader *l, const int64_t *order, int64_t index) 
     return most;
 }
 
+xt_status loader_count_tokens(const xt_loader *l, int64_t sample, void *const *fields, int64_t *total) {
+    int64_t n = l->ds->tokens;
+    bool asked = l->o.tokens || l->o.sampler.length;
+    if (asked) lazy_thread_calls("a loader's count of tokens");
+    if (l->o.tokens)
+        n = l->o.tokens(l->o.tokens_user, fields[0], fields[1], fields + 2);
+    else if (asked)
+        n = l->o.sampler.length(l->o.sampler.user, sample);
+    if (asked) lazy_thread_calls(NULL);
+    if (n < 0)
+        return status_new(XT_OUT_OF_RANGE, NULL, "%s: sample %lld is said to have %lld tokens", l->ds->name,
+                          (long long)sample, (long long)n);
+    *total += n;
+    return NULL;
+}
+
 /* --- weighted --- */
 typedef struct weighted {
     int64_t n;
@@ -168,7 +184,7 @@ typedef struct buckets {
     int64_t n;
     int n_boundaries;
     int64_t *boundaries;
-    int64_t bound[]; /* of each sample: the boundary that it belongs to */
+    int64_t bound[]; /* of each sample: the boundary that it belongs to; behind all of them their lengths */
 } buckets;
 
 static void buckets_free(void *user) {
@@ -179,6 +195,11 @@ static void buckets_free(void *user) {
 
 static int64_t bound_of(void *user, int64_t i) {
     return ((const buckets *)user)->bound[i];
+}
+
+static int64_t length_of(void *user, int64_t i) {
+    const buckets *b = user;
+    return b->bound[b->n + i];
 }
 
 /* The shuffled samples bucket by bucket, so that each batch but those that end a bucket has one bound; then the batches
@@ -233,7 +254,7 @@ static xt_status make_buckets(const int64_t *lengths, int64_t n, int n_boundarie
         return status_new(XT_INVALID_ARGUMENT, NULL,
                           "xt_bucket_sampler: %lld lengths and %d boundaries; expected at least one of each",
                           (long long)n, n_boundaries);
-    buckets *b = base_malloc(sizeof *b + bytes);
+    buckets *b = bytes <= SIZE_MAX / 4 ? base_malloc(sizeof *b + 2 * bytes) : NULL;
     int64_t *own = base_malloc((size_t)n_boundaries * sizeof *own);
     if (!b || !own) {
         base_free(b);
@@ -242,11 +263,17 @@ static xt_status make_buckets(const int64_t *lengths, int64_t n, int n_boundarie
     }
     *b = (buckets){.n = n, .n_boundaries = n_boundaries, .boundaries = own};
     memcpy(own, boundaries, (size_t)n_boundaries * sizeof *own);
+    memcpy(b->bound + n, lengths, bytes);
     xt_status s = put_in_buckets(b, lengths);
     if (s)
         buckets_free(b);
     else
-        *out = (xt_sampler){.count = n, .order = bucket_order, .bound = bound_of, .free_user = buckets_free, .user = b};
+        *out = (xt_sampler){.count = n,
+                            .order = bucket_order,
+                            .bound = bound_of,
+                            .free_user = buckets_free,
+                            .user = b,
+                            .length = length_of};
     return s;
 }
 

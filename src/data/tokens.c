@@ -160,11 +160,13 @@ xt_dataset *xt_token_dataset_opt(const xt_src *src, const char *path, int64_t se
         return data_fail(status_context(s, "xt_token_dataset"), NULL);
     }
     xt_spec spec = {XT_I64, {seq}};
-    return data_make((xt_dataset_desc){.count = (t->count - seq - 1) / t->stride + 1,
-                                       .x = spec,
-                                       .y = spec,
-                                       .get = tokens_get,
-                                       .free_user = tokens_free,
-                                       .user = t,
-                                       .name = path});
+    xt_dataset *out = data_make((xt_dataset_desc){.count = (t->count - seq - 1) / t->stride + 1,
+                                                  .x = spec,
+                                                  .y = spec,
+                                                  .get = tokens_get,
+                                                  .free_user = tokens_free,
+                                                  .user = t,
+                                                  .name = path});
+    if (out) out->tokens = seq;
+    return out;
 }

@@ -101,7 +101,10 @@ static xt_dataset *chosen_make(chosen *c, int64_t count) {
                          .name = c->parts[0]->name};
     memcpy(d.more, like->more, sizeof d.more);
     d.get_more = like->more[0].dtype ? chosen_more : NULL;
-    return data_make(d);
+    int64_t tokens = c->parts[0]->tokens;
+    xt_dataset *out = data_make(d);
+    if (out) out->tokens = tokens;
+    return out;
 }
 
 xt_dataset *xt_subset_at(const xt_src *src, xt_dataset *d, const int64_t *indices, int64_t n) {

@@ -15,7 +15,7 @@ typedef struct loop {
     int64_t batches; /* of an epoch */
     bool recorded, stepped; /* since the last settle: a micro-batch; the end of a window */
     bool settled; /* the last settle had a micro-batch */
-    int64_t samples; /* of it */
+    int64_t samples, tokens; /* of it */
     int64_t row_mark; /* micro-batches at the last row, in periods */
     int64_t epoch; /* of the last micro-batch */
     bool shown; /* the fit has had the row that it would end without */
@@ -177,6 +177,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     if (task->on_train_batch_end && !lazy_pending()) task->on_train_batch_end(t->net, &b, loss, task->user);
     l->recorded = true;
     l->samples = lazy_share_of(fetched->size);
+    l->tokens = lazy_share_of(fetched->tokens);
     return true;
 }
 
@@ -262,6 +263,7 @@ static void settle(loop *l, bool ok) {
     t->epoch_batches++;
     t->at.micro_batches++;
     t->at.samples += l->samples;
+    t->at.tokens += l->tokens;
     t->position.samples += l->samples;
     t->position.batches++;
     t->in_window.samples += l->samples;

@@ -18,7 +18,7 @@ typedef struct bar {
     bool running, stop, terminal, images, listening;
     log_sink sink;
     const char *stage; /* "epoch", "validating" */
-    int64_t epoch, epochs, done, total, samples, first, began_ns, validated, batch_total;
+    int64_t epoch, epochs, done, total, samples, tokens, first, began_ns, validated, batch_total;
     double ranks;
     struct {
         char name[64];
@@ -63,6 +63,7 @@ static void append_head(const bar *b, str *s, int64_t now, bool with_bar) {
     else if (elapsed > 0 && b->samples) {
         double rate = b->ranks * (double)b->samples / elapsed;
         str_printf(s, rate < 100 ? " %.3g %s/s" : " %.0f %s/s", rate, b->images ? "images" : "samples");
+        if (b->tokens) str_printf(s, " %.0f tokens/s", rate * (double)b->tokens / (double)b->samples);
         int64_t seen = b->done - b->first;
         if (with_bar && seen > 0 && b->done < b->total) {
             str_append(s, " ETA ");
@@ -182,7 +183,7 @@ static void epoch_start(xt_trainer *t, void *user) {
     b->first_row = log_epoch_rows(LOG_VALIDATE) - b->before;
     b->total = t->train_limit;
     b->first = b->done = t->position.batch;
-    b->samples = b->validated = 0;
+    b->samples = b->tokens = b->validated = 0;
     b->began_ns = clock_ns();
     pthread_mutex_unlock(&b->lock);
 }
@@ -195,6 +196,7 @@ static void batch_end(xt_trainer *t, const xt_batch *batch, void *user) {
     b->stage = "epoch";
     b->done = batch->index + 1;
     b->samples += lazy_share_of(batch->size);
+    b->tokens += lazy_share_of(batch->tokens);
     b->images = images;
     pthread_mutex_unlock(&b->lock);
 }

@@ -52,6 +52,7 @@ void result_end(xt_trainer *t) {
     r->steps = t->global_step;
     r->seconds = (double)(clock_ns() - t->at.began_ns) / 1e9;
     r->samples_per_s = train_s > 0 ? ranks * (double)t->at.samples / train_s : 0;
+    r->tokens_per_s = train_s > 0 ? ranks * (double)t->at.tokens / train_s : 0;
     r->batches_per_s = train_s > 0 ? ranks * (double)t->at.micro_batches / train_s : 0;
     r->flops_per_s = train_s > 0 ? ranks * ((double)counter_get(COUNTER_flops) - t->at.flops) / train_s : 0;
     r->mfu = t->mfu;

@@ -17,7 +17,8 @@ typedef struct monitor {
     thr_window w;
     ticket *tickets;
     double peak;
-    bool ready, told, raised; /* told: that there are no FLOPs; raised: the peak, and that was said */
+    bool ready, told, raised, tokens; /* tokens: items are the loader's;  told: that there are no FLOPs; raised: the
+                                         peak, and that was said */
 } monitor;
 
 /* The event of an execution comes on the thread that recorded it, before the next batch is recorded. */
@@ -75,7 +76,10 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     (void)t;
     if (lazy_pending()) return;
     int64_t seq = thr_begin(&m->w, lazy_share_of(b->size));
-    if (m->o.items) thr_items(&m->w, seq, lazy_share_of(m->o.items(b, m->o.user)));
+    bool told = m->o.items != NULL || m->o.items_per_sample > 0; /* the program's own count goes first */
+    int64_t items = m->o.items ? m->o.items(b, m->o.user) : told ? 0 : b->tokens;
+    if (items > 0) thr_items(&m->w, seq, lazy_share_of(items));
+    m->tokens = !told;
     ticket *k = &m->tickets[(size_t)seq % m->w.cap];
     *k = (ticket){m, seq};
     expecting = k;
@@ -133,7 +137,7 @@ static void row(xt_trainer *t, void *user) {
         log_msg(XT_SEV_WARNING,
                 "throughput: the device does not tell its programs' FLOPs, so there are no flops_per_sec and no MFU");
     m->told = m->told || s.flops_per_s <= 0;
-    int n = thr_values(&s, world_get()->size, m->peak, (double)m->o.items_per_sample, names, values);
+    int n = thr_values(&s, world_get()->size, m->peak, (double)m->o.items_per_sample, m->tokens, names, values);
     xt_trainer_log_host(t, n, names, values);
 }
 
@@ -144,10 +148,14 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     if (!m->ready || !thr_get(&m->w, &s)) return;
     double mfu = mfu_of(m, &s);
     if (mfu > 0) t->result.mfu = t->mfu = mfu;
+    double items = thr_items_per_s(&s, (double)m->o.items_per_sample), ranks = world_get()->size;
+    char more[64] = "";
+    if (items > 0) snprintf(more, sizeof more, ", %.1f %s/s", ranks * items, m->tokens ? "tokens" : "items");
     if (ok && world_get()->rank == 0)
-        log_msg(XT_SEV_INFO, "throughput of the last %zu batches: %.3f ms each (p50 %.3f, p95 %.3f), %.1f samples/s%s",
-                s.n, 1e3 * s.mean_s, 1e3 * s.p50_s, 1e3 * s.p95_s, (double)world_get()->size * s.samples_per_s,
-                world_get()->size > 1 ? " over all ranks" : "");
+        log_msg(XT_SEV_INFO,
+                "throughput of the last %zu batches: %.3f ms each (p50 %.3f, p95 %.3f), %.1f samples/s%s%s", s.n,
+                1e3 * s.mean_s, 1e3 * s.p50_s, 1e3 * s.p95_s, ranks * s.samples_per_s, more,
+                ranks > 1 ? " over all ranks" : "");
 }
 
 static void free_monitor(void *user) {

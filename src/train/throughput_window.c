@@ -112,10 +112,14 @@ double thr_mfu(const thr_stats *s, double peak) {
     return s->flops_per_s > 0 && peak > 0 ? s->flops_per_s / peak : 0;
 }
 
-int thr_values(const thr_stats *s, double devices, double peak, double items, const char *names[THR_VALUES],
-               double values[THR_VALUES]) {
+double thr_items_per_s(const thr_stats *s, double items) {
+    return s->items_per_s > 0 ? s->items_per_s : s->samples_per_s * items;
+}
+
+int thr_values(const thr_stats *s, double devices, double peak, double items, bool tokens,
+               const char *names[THR_VALUES], double values[THR_VALUES]) {
     int n = 0;
-    double items_per_s = s->items_per_s > 0 ? s->items_per_s : s->samples_per_s * items;
+    double items_per_s = thr_items_per_s(s, items);
 #define VALUE(name, v) (names[n] = "throughput/" name, values[n++] = (v))
     VALUE("batch_ms_mean", 1e3 * s->mean_s);
     VALUE("batch_ms_p50", 1e3 * s->p50_s);
@@ -124,7 +128,10 @@ int thr_values(const thr_stats *s, double devices, double peak, double items, co
     VALUE("samples_per_sec", devices * s->samples_per_s);
     VALUE("device/batches_per_sec", s->batches_per_s);
     VALUE("device/samples_per_sec", s->samples_per_s);
-    if (items_per_s > 0) {
+    if (items_per_s > 0 && tokens) {
+        VALUE("tokens_per_sec", devices * items_per_s);
+        VALUE("device/tokens_per_sec", items_per_s);
+    } else if (items_per_s > 0) {
         VALUE("items_per_sec", devices * items_per_s);
         VALUE("device/items_per_sec", items_per_s);
     }

@@ -39,11 +39,12 @@ void thr_resume(thr_window *w, int64_t now_ns);
 bool thr_get(thr_window *w, thr_stats *out); /* of the newest `window` batches with a time; false while none has one */
 
 /* What a row holds: the times, the rates of this device ("throughput/device/...") and of all `devices` together
- * ("throughput/..."). items: of a sample, where batches have not told theirs; 0 = they are not counted; peak: FLOP/s of
- * one device, 0 = unknown, and then there is no MFU. Gives how many. */
+ * ("throughput/..."). items: of a sample, where batches have not told theirs; 0 = they are not counted; tokens: they
+ * are called so; peak: FLOP/s of one device, 0 = unknown, and then there is no MFU. Gives how many. */
 enum { THR_VALUES = 16 };
-int thr_values(const thr_stats *s, double devices, double peak, double items, const char *names[THR_VALUES],
-               double values[THR_VALUES]);
+int thr_values(const thr_stats *s, double devices, double peak, double items, bool tokens,
+               const char *names[THR_VALUES], double values[THR_VALUES]);
+double thr_items_per_s(const thr_stats *s, double items); /* of this device */
 double thr_mfu(const thr_stats *s, double peak); /* 0 when it is unknown */
 
 #endif

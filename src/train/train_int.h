@@ -55,7 +55,7 @@ typedef struct train_position { /* where the next micro-batch is */
 } train_position;
 
 typedef struct train_totals { /* of the current fit, for the result */
-    int64_t began_ns, train_ns, samples, micro_batches;
+    int64_t began_ns, train_ns, samples, tokens, micro_batches;
     int64_t compiles, compile_ns, executions, host_reads, compiles_first_epoch;
     double flops;
     bool first_epoch_seen;

@@ -33,7 +33,7 @@ static void counts_that_cannot_be(void **state) {
     const char *names[THR_VALUES];
     double values[THR_VALUES];
     thr_stats s = {.n = 1, .batches_per_s = 2, .samples_per_s = 4};
-    int without = thr_values(&s, 1, 0, 0, names, values), with = thr_values(&s, 1, 0, 2, names, values);
+    int without = thr_values(&s, 1, 0, 0, false, names, values), with = thr_values(&s, 1, 0, 2, false, names, values);
     assert_int_equal(with, without + 2); /* in every row, or in none */
     for (int i = 0; i < with; i++)
         if (strcmp(names[i], "throughput/items_per_sec") == 0) assert_true(values[i] == 8);

@@ -161,19 +161,19 @@ static void rows_have_rates_of_one_and_of_all(void **state) {
         thr_done(&w, seq, 2 * SECOND + i * SECOND / 2);
     }
     assert_true(thr_get(&w, &s));
-    assert_int_equal(thr_values(&s, 4, 50, 2, names, values), BASE_COUNT(want));
+    assert_int_equal(thr_values(&s, 4, 50, 2, false, names, values), BASE_COUNT(want));
     for (size_t i = 0; i < BASE_COUNT(want); i++) {
         assert_string_equal(names[i], want[i].name);
         assert_float_equal(values[i], want[i].value, 1e-9);
     }
-    assert_int_equal(thr_values(&s, 1, 0, 2, names, values), BASE_COUNT(want) - 1); /* no peak: no MFU */
-    assert_int_equal(thr_values(&s, 1, 100, 0, names, values), BASE_COUNT(want) - 2);
+    assert_int_equal(thr_values(&s, 1, 0, 2, false, names, values), BASE_COUNT(want) - 1); /* no peak: no MFU */
+    assert_int_equal(thr_values(&s, 1, 100, 0, false, names, values), BASE_COUNT(want) - 2);
     assert_float_equal(values[BASE_COUNT(want) - 3], 0.1, 1e-9); /* a peak twice as high, as for sparse models */
     /* Batches that tell their own: 7 and 3 items in the second from 2 to 3, and none of the one that set the clock. */
     for (int64_t seq = 0; seq < 3; seq++) thr_items(&w, seq, (const int64_t[]){100, 7, 3}[seq]);
     assert_true(thr_get(&w, &s));
     assert_float_equal(s.items_per_s, 10, 1e-9);
-    assert_int_equal(thr_values(&s, 4, 50, 2, names, values), BASE_COUNT(want));
+    assert_int_equal(thr_values(&s, 4, 50, 2, false, names, values), BASE_COUNT(want));
     assert_float_equal(values[7], 40, 1e-9);
     assert_float_equal(values[8], 10, 1e-9);
     thr_deinit(&w);
