@@ -235,6 +235,44 @@ typedef void (*xt_prediction_fn)(const xt_batch *b, xt_tensor out, void *user);
 #define xt_predict(t, task, loader, fn, user) xt_predict_at(XT_HERE, t, task, sizeof(xt_task), loader, fn, user)
 XT_API XT_CHECK int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
                                   xt_loader *loader, xt_prediction_fn fn, void *user);
+/* Lightning's LightningDataModule: the data of a task in one place, in the order of its calls. All functions may be
+ * NULL but the one that makes the pass's loader (`train`, `val`, `test`, `predict`); `user` is passed to all. An error
+ * that one gives, or leaves pending, ends the call. static const xt_data_module data = {.struct_size = sizeof data,
+ * .prepare = download, .train = make_train}; return xt_fit_data(t, &task, &data); */
+typedef struct xt_data_module {
+    size_t struct_size; /* sizeof(xt_data_module) */
+    void *user;
+    /* Downloads, unpacks, tokenizes: before anything else, once for a trainer, on rank 0 of the run while the others
+     * wait. It keeps nothing in `user`, which other ranks would not have. */
+    xt_status (*prepare)(void *user);
+    bool prepare_per_host; /* on the first rank of each host, where hosts share no file system */
+    /* On every rank, "fit", "validate", "test" or "predict": opens, splits; then loaders are made, with the mesh, the
+     * ranks and the seed of the run at hand. teardown is its counterpart, also after an error. */
+    xt_status (*setup)(xt_trainer *t, const char *stage, void *user);
+    xt_loader *(*train)(xt_trainer *t, void *user); /* several: xt_combined_loader */
+    xt_loader *(*val)(xt_trainer *t, void *user); /* several for val, test and predict: with XT_SEQUENTIAL */
+    xt_loader *(*test)(xt_trainer *t, void *user);
+    xt_loader *(*predict)(xt_trainer *t, void *user);
+    void (*teardown)(xt_trainer *t, const char *stage, void *user);
+    /* State of one's own in checkpoints, as JSON text; save_state as snprintf would write it. A resumed fit has
+     * load_state called behind setup and before its loaders are made, which then stand where the checkpoint's did. */
+    size_t (*save_state)(char *buf, size_t n, void *user);
+    xt_status (*load_state)(const char *json, void *user);
+} xt_data_module;
+/* (t, &task, &data): xt_fit, xt_validate, xt_test and xt_predict with a data module's loaders, freed behind it. The
+ * module is the caller's; its `user` must live as long as t where it has save_state. */
+#define xt_fit_data(t, task, ...) xt_fit_data_at(XT_HERE, t, task, sizeof(xt_task), __VA_ARGS__)
+#define xt_validate_data(t, task, ...) xt_validate_data_at(XT_HERE, t, task, sizeof(xt_task), __VA_ARGS__)
+#define xt_test_data(t, task, ...) xt_test_data_at(XT_HERE, t, task, sizeof(xt_task), __VA_ARGS__)
+#define xt_predict_data(t, task, data, fn, user) xt_predict_data_at(XT_HERE, t, task, sizeof(xt_task), data, fn, user)
+XT_API XT_CHECK int xt_fit_data_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
+                                   const xt_data_module *data);
+XT_API XT_CHECK int xt_validate_data_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
+                                        const xt_data_module *data);
+XT_API XT_CHECK int xt_test_data_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
+                                    const xt_data_module *data);
+XT_API XT_CHECK int xt_predict_data_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
+                                       const xt_data_module *data, xt_prediction_fn fn, void *user);
 /* One more validation loader of the coming fits (up to 7; xt_finish frees it). Each validation passes over the fit's
  * own loader and then over these, in order; values are named NAME/dataloader_idx_K then, a row a loader.
  * xt_trainer_val_index: K, in validation_step and its hooks. */
@@ -285,6 +323,7 @@ typedef struct xt_fit_result {
     int64_t executions, host_reads;
     double peak_rss_mib;
     const xt_epoch_detail *epochs_detail; /* `epochs` entries; valid until the next fit or xt_trainer_free */
+    double tokens_per_s; /* real tokens (b.tokens) of all ranks together; 0 where nobody counts them */
 } xt_fit_result;
 XT_API xt_fit_result xt_trainer_result(const xt_trainer *t);
 
@@ -323,7 +362,6 @@ typedef struct xt_callback_desc {
     void (*sanity_start)(xt_trainer *t, void *user);
     void (*sanity_end)(xt_trainer *t, void *user);
     void (*validation_batch_start)(xt_trainer *t, const xt_batch *b, void *user);
-    double tokens_per_s; /* real tokens (b.tokens) of all ranks together; 0 where nobody counts them */
     void (*test_start)(xt_trainer *t, void *user);
     void (*test_batch_start)(xt_trainer *t, const xt_batch *b, void *user);
     void (*test_batch_end)(xt_trainer *t, const xt_batch *b, void *user);

@@ -107,11 +107,12 @@ static void add_callback(cJSON *all, const xt_callback *c) {
     if (text != small) base_free(text);
 }
 
-static xt_status take_task_state(const xt_trainer *t, snapshot *s) {
+/* The state that a function of the program writes, as metadata. */
+static xt_status take_own_state(snapshot *s, const char *key, size_t (*save)(char *, size_t, void *), void *user) {
     char small[512], *text = small;
-    size_t n = t->task->save_state(small, sizeof small, t->task->user);
-    if (n >= sizeof small && (text = base_malloc(n + 1))) t->task->save_state(text, n + 1, t->task->user);
-    xt_status st = text ? add_meta(s, "task", text) : status_oom(n, "the task's state");
+    size_t n = save(small, sizeof small, user);
+    if (n >= sizeof small && (text = base_malloc(n + 1))) save(text, n + 1, user);
+    xt_status st = text ? add_meta(s, key, text) : status_oom(n, key);
     if (text != small) base_free(text);
     return st;
 }
@@ -159,7 +160,8 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
     xt_status told = config ? add_meta(w, "config", config) : status_oom(64, "the configuration");
     base_free(config);
     XT_TRY(told);
-    if (t->task && t->task->save_state) XT_TRY(take_task_state(t, w));
+    if (t->task && t->task->save_state) XT_TRY(take_own_state(w, "task", t->task->save_state, t->task->user));
+    if (t->data.save_state) XT_TRY(take_own_state(w, "data", t->data.save_state, t->data.user));
     cJSON *all = cJSON_CreateObject();
     for (size_t i = 0; all && i < t->n_callbacks; i++)
         if (t->callbacks[i]->d.save_state) add_callback(all, t->callbacks[i]);

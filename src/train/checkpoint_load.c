@@ -11,6 +11,7 @@
 #include "base/saved.h"
 #include "coll/coll.h"
 #include "data/data.h"
+#include "dist/restart.h"
 #include "format/safetensors.h"
 #include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
@@ -487,6 +488,27 @@ xt_status checkpoint_for_pass(xt_trainer *t) {
     if (s && path && status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
     checkpoint_source_close(&c);
     return s;
+}
+
+/* What is wrong with the file is left to the fit to say, which looks at all of it. */
+xt_status checkpoint_data_state(xt_trainer *t, char **out) {
+    char *point = NULL;
+    *out = NULL;
+    if (t->global_step) return NULL;
+    restart_check();
+    XT_TRY(checkpoint_restart_point(&point));
+    const char *from = point ? point : t->o.resume;
+    checkpoint_source c = {.fd = -1};
+    xt_status s = from ? open_checkpoint(t, from, &c) : NULL;
+    const char *state = from && !s && c.f ? st_get_meta(c.f, "data") : NULL;
+    if (state) s = check_sum(c.f, c.path);
+    if (!s && state && !(*out = base_strdup(state))) s = status_oom(strlen(state), "the data module's state");
+    bool memory = s && status_code(s) == XT_RESOURCE_EXHAUSTED;
+    if (from) checkpoint_source_close(&c);
+    base_free(point);
+    if (memory) return s;
+    xt_status_free(s);
+    return NULL;
 }
 
 xt_status checkpoint_load(xt_trainer *t, const char *given) {

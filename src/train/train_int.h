@@ -100,6 +100,9 @@ struct xt_trainer {
 
     xt_task own_task; /* the caller's, copied: what saves after a fit asks it for its state */
     const xt_task *task; /* own_task, or NULL before the first pass */
+    xt_data_module data; /* of the newest call with one, for checkpoints; without functions: none */
+    xt_status (*prepared)(void *user); /* the data module's that has been done, with its user */
+    void *prepared_user;
     xt_module *net;
     xt_module_fn net_fn; /* what net was made from, to know it again */
     xt_optimizer *opt, *opts[TRAIN_MAX_OPTIMIZERS]; /* opt: the first */
@@ -364,6 +367,8 @@ void checkpoint_release(xt_trainer *t);
 xt_callback *reinitialize_new(void); /* reinitialize.c: .reinitialize_every_n_steps */
 xt_status checkpoint_save(xt_trainer *t, const char *path);
 xt_status checkpoint_load(xt_trainer *t, const char *path); /* "last": the newest of the run; "best": its best */
+/* The data module's state in the checkpoint that the coming fit goes on from (base_free); NULL: there is none. */
+xt_status checkpoint_data_state(xt_trainer *t, char **out);
 /* the weights that a validation, test or prediction on its own is meant to use */
 xt_status checkpoint_for_pass(xt_trainer *t);
 /* checkpoint_writer.c: files written while training goes on. A failure is given by the next call of either. */
