@@ -112,6 +112,7 @@ XT_API xt_tensor xt_max_unpool_at(const xt_src *src, int n_spatial, xt_tensor x,
 /* (sum of x^p over the window)^(1/p); no padding. */
 #define xt_lp_pool1d(x, p, ...) XT_LP_POOL_(1, x, p, __VA_ARGS__, )
 #define xt_lp_pool2d(x, p, ...) XT_LP_POOL_(2, x, p, __VA_ARGS__, )
+#define xt_lp_pool3d(x, p, ...) XT_LP_POOL_(3, x, p, __VA_ARGS__, )
 #define XT_LP_POOL_(n, x, p, kernel, ...) \
     xt_lp_pool_at(XT_HERE, n, x, XT_NUMBER_(p), XT_NUMBER_(kernel), XT_OPTS(xt_pool_opts, __VA_ARGS__))
 XT_API xt_tensor xt_lp_pool_at(const xt_src *src, int n_spatial, xt_tensor x, double p, int kernel, xt_pool_opts o);
@@ -125,6 +126,33 @@ XT_API xt_tensor xt_lp_pool_at(const xt_src *src, int n_spatial, xt_tensor x, do
 #define xt_adaptive_max_pool2d(x, ...) xt_adaptive_pool_at(XT_HERE, false, 2, x, XT_DIMS_(__VA_ARGS__, 0))
 #define xt_adaptive_max_pool3d(x, ...) xt_adaptive_pool_at(XT_HERE, false, 3, x, XT_DIMS_(__VA_ARGS__, 0))
 XT_API xt_tensor xt_adaptive_pool_at(const xt_src *src, bool average, int n_spatial, xt_tensor x, const int64_t *sizes);
+/* The largest of each window, and in *out_indices where it lies, as of xt_max_pool2d_with_indices:
+ * xt_adaptive_max_pool2d_with_indices(x, &indices, 5, 7) */
+#define xt_adaptive_max_pool1d_with_indices(x, out_indices, ...) \
+    xt_adaptive_max_pool_with_indices_at(XT_HERE, 1, x, out_indices, XT_DIMS_(__VA_ARGS__, 0))
+#define xt_adaptive_max_pool2d_with_indices(x, out_indices, ...) \
+    xt_adaptive_max_pool_with_indices_at(XT_HERE, 2, x, out_indices, XT_DIMS_(__VA_ARGS__, 0))
+#define xt_adaptive_max_pool3d_with_indices(x, out_indices, ...) \
+    xt_adaptive_max_pool_with_indices_at(XT_HERE, 3, x, out_indices, XT_DIMS_(__VA_ARGS__, 0))
+XT_API xt_tensor xt_adaptive_max_pool_with_indices_at(const xt_src *src, int n_spatial, xt_tensor x,
+                                                      xt_tensor *out_indices, const int64_t *sizes);
+/* Max pooling over windows whose places are drawn anew for each channel of each sample (Graham 2014), from
+ * [N,C,...]: the result has .sizes, or .ratio of x's; one of the two is needed. *out_indices as above; NULL: not
+ * wanted. xt_fractional_max_pool2d(x, 2, NULL, .ratio = 0.7) */
+#define XT_DEFAULTS_xt_fractional_opts(is)
+typedef struct XT_OPTIONS_ xt_fractional_opts {
+    size_t struct_size XT_SIZE(xt_fractional_opts);
+    int64_t sizes[3]; /* of the result; further ones left out repeat the first */
+    double ratio; /* of the result's sizes to x's, in (0,1) */
+    int kernels[3]; /* one a dim, instead of `kernel` */
+    xt_tensor samples; /* [N,C,dims] in [0,1), as PyTorch's _random_samples; none: drawn */
+} xt_fractional_opts;
+#define xt_fractional_max_pool2d(x, kernel, ...) XT_FRACTIONAL_(2, x, kernel, __VA_ARGS__, )
+#define xt_fractional_max_pool3d(x, kernel, ...) XT_FRACTIONAL_(3, x, kernel, __VA_ARGS__, )
+#define XT_FRACTIONAL_(n, x, kernel, out_indices, ...) \
+    xt_fractional_max_pool_at(XT_HERE, n, x, XT_NUMBER_(kernel), out_indices, XT_OPTS(xt_fractional_opts, __VA_ARGS__))
+XT_API xt_tensor xt_fractional_max_pool_at(const xt_src *src, int n_spatial, xt_tensor x, int kernel,
+                                           xt_tensor *out_indices, xt_fractional_opts o);
 /* The mean (or the largest) over all dims behind [N,C] -> [N,C]. */
 #define xt_global_avg_pool(x) xt_global_pool_at(XT_HERE, true, x)
 #define xt_global_max_pool(x) xt_global_pool_at(XT_HERE, false, x)

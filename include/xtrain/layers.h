@@ -160,6 +160,9 @@ XT_API xt_tensor xt_channel_dropout_at(const xt_src *src, int n_spatial, xt_modu
 /* for SELU: mean 0 and variance 1 stay so */
 #define xt_alpha_dropout(m, x, p) xt_alpha_dropout_at(XT_HERE, m, x, XT_NUMBER_(p))
 XT_API xt_tensor xt_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
+/* the same of whole channels: [N,C,...] */
+#define xt_feature_alpha_dropout(m, x, p) xt_feature_alpha_dropout_at(XT_HERE, m, x, XT_NUMBER_(p))
+XT_API xt_tensor xt_feature_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
 
 /* --- Attention --- */
 #define XT_DEFAULTS_xt_attention_opts(is) is(heads, 1)

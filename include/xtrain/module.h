@@ -279,19 +279,25 @@ typedef enum xt_init_kind {
     XT_INIT_XAVIER_NORMAL,
     XT_INIT_KAIMING_UNIFORM,
     XT_INIT_KAIMING_NORMAL,
-    XT_INIT_ORTHOGONAL
+    XT_INIT_ORTHOGONAL,
+    XT_INIT_EYE,
+    XT_INIT_DIRAC,
+    XT_INIT_SPARSE
 } xt_init_kind;
-#define XT_DEFAULTS_xt_init_opts(is) is(std, 1) is(low, XT_AUTO) is(high, XT_AUTO) is(gain, 1)
+#define XT_DEFAULTS_xt_init_opts(is) \
+    is(std, XT_AUTO) is(low, XT_AUTO) is(high, XT_AUTO) is(gain, 1) is(groups, 1) is(sparsity, 0.1)
 XT_DEFAULTS_OF(xt_init_opts)
 typedef struct XT_OPTIONS_ xt_init_opts {
     size_t struct_size XT_SIZE(xt_init_opts);
     double value; /* constant */
-    double mean, std XT_IS(xt_init_opts, std); /* normal, truncated normal */
+    double mean, std XT_IS(xt_init_opts, std); /* normal, truncated normal, sparse; std XT_AUTO: 1; sparse: 0.01 */
     double low XT_IS(xt_init_opts, low), high
         XT_IS(xt_init_opts, high); /* XT_AUTO: uniform: [0,1); truncated normal: [-2,2] */
     double gain XT_IS(xt_init_opts, gain); /* Xavier, orthogonal */
     double slope; /* Kaiming: of the leaky ReLU that follows; 0 = ReLU (nn.Linear's own is sqrt 5) */
     xt_switch fan_out; /* Kaiming: count outputs instead of inputs; default off */
+    int64_t groups XT_IS(xt_init_opts, groups); /* Dirac: of the convolution */
+    double sparsity XT_IS(xt_init_opts, sparsity); /* sparse: the share of each column that is 0 */
 } xt_init_opts;
 #define xt_init_zeros(m, pattern) xt_init_at(XT_HERE, XT_INIT_CONSTANT, m, pattern, XT_OPTS(xt_init_opts, .value = 0))
 #define xt_init_ones(m, pattern) xt_init_at(XT_HERE, XT_INIT_CONSTANT, m, pattern, XT_OPTS(xt_init_opts, .value = 1))
@@ -306,6 +312,11 @@ typedef struct XT_OPTIONS_ xt_init_opts {
 #define xt_init_kaiming_uniform(m, ...) XT_INIT_(XT_INIT_KAIMING_UNIFORM, m, __VA_ARGS__, )
 #define xt_init_kaiming_normal(m, ...) XT_INIT_(XT_INIT_KAIMING_NORMAL, m, __VA_ARGS__, )
 #define xt_init_orthogonal(m, ...) XT_INIT_(XT_INIT_ORTHOGONAL, m, __VA_ARGS__, )
+#define xt_init_eye(m, pattern) xt_init_at(XT_HERE, XT_INIT_EYE, m, pattern, XT_OPTS(xt_init_opts, .value = 1))
+/* kernels of convolutions that give their input back, as far as there are channels */
+#define xt_init_dirac(m, ...) XT_INIT_(XT_INIT_DIRAC, m, __VA_ARGS__, )
+/* normal numbers of deviation 0.01, zeros among them: xt_init_sparse(m, "fc.weight", .sparsity = 0.9) */
+#define xt_init_sparse(m, ...) XT_INIT_(XT_INIT_SPARSE, m, __VA_ARGS__, )
 #define XT_INIT_(kind, m, pattern, ...) xt_init_at(XT_HERE, kind, m, pattern, XT_OPTS(xt_init_opts, __VA_ARGS__))
 XT_API int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *pattern, xt_init_opts o);
 

@@ -86,6 +86,11 @@ XT_API xt_tensor xt_rrelu_at(const xt_src *src, xt_tensor x, double lower, doubl
 /* --- Along axes --- */
 /* both at once; either pointer may be NULL */
 #define xt_aminmax(x, axes, out_min, out_max) xt_aminmax_at(XT_HERE, x, axes, out_min, out_max)
+/* of signals that are real in frequency or in time: hfft's result is real, ihfft's has n / 2 + 1 elements */
+#define xt_hfft(x, ...) XT_OPT2N_(xt_hfft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_hfft(x, axis, .n, .norm) */
+#define xt_ihfft(x, ...) XT_OPT2N_(xt_ihfft_at, xt_fft_opts, x, __VA_ARGS__, )
+XT_API xt_tensor xt_hfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
+XT_API xt_tensor xt_ihfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 #define xt_var_mean(x, axes, correction, out_var, out_mean) \
     xt_var_mean_at(XT_HERE, x, axes, XT_NUMBER_(correction), out_var, out_mean)
 #define xt_std_mean(x, axes, correction, out_std, out_mean) \

@@ -48,6 +48,9 @@ static void *draw_piece(void *p) {
     case NN_TRUNCATED:
         for (int64_t i = 0; i < n; i++) v[i] = truncated(d, (uint64_t)(d->from + i));
         break;
+    case NN_EYE: /* these are made as a whole: draw_f32 */
+    case NN_DIRAC:
+    case NN_SPARSE: break;
     case NN_ZEROS:
     case NN_ONES:
     case NN_CONSTANT:
@@ -108,10 +111,52 @@ static bool make_orthogonal(float *v, int64_t rows, int64_t cols, double gain) {
     return true;
 }
 
+/* Kernels [out,in,...] that give the input back: a 1 in the middle where the output's number in its group is the
+ * input's. */
+static void make_dirac(float *v, const ir_type *t, int64_t groups) {
+    int64_t outs = t->dims[0] / groups, ins = t->dims[1], covered = 1, middle = 0;
+    for (uint32_t i = 2; i < t->rank; i++) {
+        middle = middle * t->dims[i] + t->dims[i] / 2;
+        covered *= t->dims[i];
+    }
+    memset(v, 0, (size_t)t->count * sizeof *v);
+    for (int64_t o = 0; o < outs * groups && t->count; o++)
+        if (o % outs < ins) v[(o * ins + o % outs) * covered + middle] = 1;
+}
+
+/* In each column a share of the rows, drawn anew for it, becomes 0. */
+static bool make_sparse(const char *name, uint64_t seed, float *v, int64_t rows, int64_t cols, double share) {
+    int64_t zeros = (int64_t)ceil(share * (double)rows), *order = base_malloc(((size_t)rows + 1) * sizeof *order);
+    uint64_t stream = hash_bytes(name, strlen(name), (hash128){1, 1}).lo;
+    for (int64_t c = 0; order && c < cols; c++) {
+        for (int64_t i = 0; i < rows; i++) order[i] = i;
+        for (int64_t i = 0; i < zeros && i + 1 < rows; i++) { /* the first ones of a permutation (Fisher and Yates) */
+            int64_t at = i + (int64_t)(rng_bits(seed, stream + (uint64_t)c, (uint64_t)i) % (uint64_t)(rows - i)),
+                    k = order[i];
+            order[i] = order[at];
+            order[at] = k;
+        }
+        for (int64_t i = 0; i < zeros && i < rows; i++) v[order[i] * cols + c] = 0;
+    }
+    base_free(order);
+    return order != NULL;
+}
+
 /* All of a tensor as f32. */
 static xt_status draw_f32(const char *name, const nn_recipe *r, uint64_t seed, const ir_type *type, float *v) {
     nn_recipe plain = *r;
     if (r->kind == NN_ORTHOGONAL) plain.a = 1;
+    if (r->kind == NN_EYE || r->kind == NN_DIRAC) {
+        make_dirac(v, type, r->kind == NN_EYE ? 1 : (int64_t)r->a);
+        return NULL;
+    }
+    if (r->kind == NN_SPARSE) {
+        plain.kind = NN_NORMAL;
+        draw_all(name, &plain, seed, type->count, row_length(type), v);
+        return make_sparse(name, seed, v, type->dims[0], type->dims[1], r->low)
+                   ? NULL
+                   : status_oom((size_t)type->dims[0] * 8, name);
+    }
     draw_all(name, &plain, seed, type->count, row_length(type), v);
     if (r->kind != NN_ORTHOGONAL || !type->count ||
         make_orthogonal(v, type->dims[0], type->count / type->dims[0], r->a))
@@ -208,6 +253,21 @@ static xt_status recipe_of(const nn_wish *w, const char *name, const ir_type *t,
     case XT_INIT_XAVIER_NORMAL: *out = (nn_recipe){NN_NORMAL, .a = xavier}; break;
     case XT_INIT_KAIMING_UNIFORM: *out = (nn_recipe){NN_UNIFORM, .a = sqrt(3.0) * kaiming}; break;
     case XT_INIT_KAIMING_NORMAL: *out = (nn_recipe){NN_NORMAL, .a = kaiming}; break;
+    case XT_INIT_EYE:
+    case XT_INIT_SPARSE:
+        if (t->rank != 2)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "%s has %u dims; this initialisation is for matrices", name,
+                              t->rank);
+        *out = (nn_recipe){w->kind == XT_INIT_EYE ? NN_EYE : NN_SPARSE, .mean = o->mean, .a = std, .low = o->sparsity};
+        break;
+    case XT_INIT_DIRAC:
+        if (t->rank < 3 || t->rank > 5 || o->groups < 1 || t->dims[0] % o->groups)
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "%s has %u dims and %lld outputs; a Dirac kernel has 3 to 5, and outputs that .groups = "
+                              "%lld divides",
+                              name, t->rank, t->rank ? (long long)t->dims[0] : 1, (long long)o->groups);
+        *out = (nn_recipe){NN_DIRAC, .a = (double)o->groups};
+        break;
     case XT_INIT_ORTHOGONAL:
         XT_TRY(fans(name, t, &in, &outputs));
         *out = (nn_recipe){NN_ORTHOGONAL, .a = gain};
@@ -248,7 +308,8 @@ void nn_wishes_free(nn_root *r) {
 /* Field by field: the bytes between fields are anybody's. */
 static bool same_opts(const xt_init_opts *a, const xt_init_opts *b) {
     return a->value == b->value && a->mean == b->mean && a->std == b->std && a->low == b->low && a->high == b->high &&
-           a->gain == b->gain && a->slope == b->slope && a->fan_out == b->fan_out;
+           a->gain == b->gain && a->slope == b->slope && a->fan_out == b->fan_out && a->groups == b->groups &&
+           a->sparsity == b->sparsity;
 }
 static bool same_lora(const xt_lora_opts *a, const xt_lora_opts *b) {
     return a->r == b->r && a->alpha == b->alpha && a->dropout == b->dropout && a->rslora == b->rslora;
@@ -286,21 +347,23 @@ static xt_status draw_again(const nn_wish *w, const nn_entry *e) {
     return s;
 }
 
-/* The bounds that a call leaves out are the kind's. */
+/* What a call leaves out is the kind's. */
 static void settle_bounds(xt_init_kind kind, xt_init_opts *o) {
     bool truncated = kind == XT_INIT_TRUNCATED_NORMAL;
     if (o->low == XT_AUTO) o->low = truncated ? -2 : 0;
     if (o->high == XT_AUTO) o->high = truncated ? 2 : 1;
+    if (o->std == XT_AUTO) o->std = kind == XT_INIT_SPARSE ? 0.01 : 1;
 }
 
 static bool init_fits(const xt_src *src, const xt_init_opts *o) {
     bool fits = o->std >= 0 && o->high >= o->low && isfinite(o->mean) && isfinite(o->value) && isfinite(o->gain) &&
-                isfinite(o->slope);
+                isfinite(o->slope) && o->sparsity >= 0 && o->sparsity <= 1;
     if (!fits)
-        lazy_fail(
-            status_new(XT_INVALID_ARGUMENT, src,
-                       "xt_init: std is %g, low %g, high %g; std is positive, low at most high, all numbers finite",
-                       o->std, o->low, o->high));
+        lazy_fail(status_new(
+            XT_INVALID_ARGUMENT, src,
+            "xt_init: std is %g, low %g, high %g, sparsity %g; std is positive, low at most high, sparsity in "
+            "[0,1], all numbers finite",
+            o->std, o->low, o->high, o->sparsity));
     return fits;
 }
 
@@ -380,7 +443,7 @@ void nn_wishes_check(nn_root *r) {
 }
 
 int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *pattern, xt_init_opts o) {
-    if (!m || !pattern || (unsigned)kind > XT_INIT_ORTHOGONAL) {
+    if (!m || !pattern || (unsigned)kind > XT_INIT_SPARSE) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_init: a module, a pattern and a known kind are needed"));
         return -1;
     }

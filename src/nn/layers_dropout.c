@@ -52,20 +52,32 @@ xt_tensor xt_channel_dropout_at(const xt_src *src, int n_spatial, xt_module *m, 
 }
 
 /* Klambauer et al. 2017: dropped elements take SELU's negative limit, then an affine map restores mean 0
- * and variance 1. */
-xt_tensor xt_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p) {
+ * and variance 1. The first `own` dims have numbers of their own, the others one together. */
+static xt_tensor alpha(const xt_src *src, xt_tensor x, uint32_t own, double p) {
     static const double limit = -1.7580993408473766;
     const ir_type *t = lazy_type(x);
-    xt_tensor failed;
-    if (!probability_fits(src, "xt_alpha_dropout", t, x, p, &failed)) return failed;
-    if (!nn_drops(m, p)) return x;
     if (p == 1) return xt_mul_scalar_at(src, x, 0);
     int64_t dims[XT_MAX_RANK + 1] = {0};
-    for (uint32_t i = 0; i < t->rank; i++) dims[i] = t->dims[i];
+    for (uint32_t i = 0; i < t->rank; i++) dims[i] = i < own ? t->dims[i] : 1;
     double a = 1 / sqrt((1 - p) * (1 + p * limit * limit)), b = -a * limit * p;
     xt_tensor mask = keep_mask(src, dims, p, t->dtype);
     xt_tensor kept = xt_mul_scalar_at(src, xt_mul_at(src, x, mask), a);
     /* where the mask is 0 */
     xt_tensor dropped = xt_mul_scalar_at(src, xt_add_scalar_at(src, xt_neg_at(src, mask), 1), a * limit);
     return xt_add_scalar_at(src, xt_add_at(src, kept, dropped), b);
+}
+
+xt_tensor xt_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p) {
+    const ir_type *t = lazy_type(x);
+    xt_tensor failed;
+    if (!probability_fits(src, "xt_alpha_dropout", t, x, p, &failed)) return failed;
+    return nn_drops(m, p) ? alpha(src, x, t->rank, p) : x;
+}
+
+xt_tensor xt_feature_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p) {
+    const ir_type *t = lazy_type(x);
+    xt_tensor failed;
+    if (!probability_fits(src, "xt_feature_alpha_dropout", t, x, p, &failed)) return failed;
+    if (t->rank < 2) return nn_bad_input(src, "xt_feature_alpha_dropout", "", x, "[N,C,...] is needed");
+    return nn_drops(m, p) ? alpha(src, x, 2, p) : x;
 }

@@ -87,10 +87,14 @@ typedef enum nn_init {
     NN_CONSTANT,
     NN_EMBEDDING,
     NN_TRUNCATED,
-    NN_ORTHOGONAL
+    NN_ORTHOGONAL,
+    NN_EYE,
+    NN_DIRAC,
+    NN_SPARSE
 } nn_init;
-/* a: half the width of a uniform, the deviation of a normal, the constant, an orthogonal matrix's gain; of an
- * embedding, which is N(0,1), the row that is zeros (negative: none). */
+/* a: half the width of a uniform, the deviation of a normal (or of a sparse matrix's numbers), the constant, an
+ * orthogonal matrix's gain, a Dirac kernel's groups; of an embedding, which is N(0,1), the row that is zeros (negative:
+ * none). low: of a sparse matrix, the share of zeros. */
 typedef struct nn_recipe {
     nn_init kind;
     double a, mean, low, high; /* low, high: of a truncated normal */

@@ -190,3 +190,18 @@ xt_tensor xt_vander_at(const xt_src *src, xt_tensor x, int64_t n, bool increasin
     base_free(powers);
     return y;
 }
+
+/* --- Fourier transforms of Hermitian signals --- */
+/* The direction is the other one, so what is divided by n is, too. */
+static xt_fft_opts turned(xt_fft_opts o) {
+    o.norm = o.norm == XT_FFT_BACKWARD ? XT_FFT_FORWARD : o.norm == XT_FFT_FORWARD ? XT_FFT_BACKWARD : o.norm;
+    return o;
+}
+
+xt_tensor xt_hfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o) {
+    return xt_irfft_at(src, xt_conj_at(src, x), axis, turned(o));
+}
+
+xt_tensor xt_ihfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o) {
+    return xt_conj_at(src, xt_rfft_at(src, x, axis, turned(o)));
+}

@@ -44,4 +44,16 @@ f.run("cub2", lambda x: F.interpolate(x, (5, 11), mode="bicubic"), x2[:1])
 f.run("cub2_corners", lambda x: F.interpolate(x, scale_factor=1.5, mode="bicubic", align_corners=True), x2[:1])
 f.run("shuffle", lambda x: F.pixel_shuffle(x, 2), torch.randn(2, 8, 2, 3))
 f.run("unshuffle", lambda x: F.pixel_unshuffle(x, 2), torch.randn(2, 2, 4, 6))
+f.run("lp3", lambda x: F.lp_pool3d(x.abs(), 3, 2), x3)
+f.run("amax1_at", lambda x: F.adaptive_max_pool1d(x, 4, return_indices=True), x1)
+f.run("amax2_at", lambda x: F.adaptive_max_pool2d(x, (3, 11), return_indices=True), x2)
+f.run("amax3_at", lambda x: F.adaptive_max_pool3d(x, (2, 2, 4), return_indices=True), x3[0])
+s2, s3 = torch.rand(2, 3, 2), torch.rand(1, 2, 3)
+f.run("frac2", lambda x, s: F.fractional_max_pool2d(x, (3, 2), (3, 5), return_indices=True, _random_samples=s), x2, s2,
+      skip_grad=(1,))
+RATIO = {"output_ratio": (0.6, 0.6), "return_indices": True}
+f.run("frac2_ratio", lambda x, s: F.fractional_max_pool2d(x, 2, _random_samples=s, **RATIO), x2, s2,
+      skip_grad=(1,))
+f.run("frac3", lambda x, s: F.fractional_max_pool3d(x, 2, (3, 1, 4), return_indices=True, _random_samples=s), x3, s3,
+      skip_grad=(1,))
 f.save()

@@ -84,4 +84,7 @@ f.run("stft", lambda t, w: (R(S(t, 8, window=w, return_complex=True)),
 f.run("windows", lambda: (torch.hann_window(8), torch.hamming_window(7), torch.blackman_window(9, periodic=False),
                           torch.fft.fftfreq(7, 0.5), torch.fft.fftfreq(4),
                           torch.fft.rfftfreq(6, 2), torch.hann_window(1, periodic=False)), grads=False)
+f.run("hfft", lambda t: (torch.fft.hfft(Z(t)), torch.fft.hfft(Z(t), 7, norm="ortho"),
+                         R(torch.fft.ihfft(t[..., 0]).resolve_conj()),
+                         R(torch.fft.ihfft(t[..., 1], dim=0, norm="forward").resolve_conj())), torch.randn(3, 4, 2))
 f.save()

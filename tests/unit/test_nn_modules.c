@@ -177,10 +177,52 @@ static void initialisers(void **state) {
         other += (double)r->v[k * 80 + 3] * r->v[k * 80 + 11];
     }
     assert_true(fabs(same - 9) < 1e-4 && fabs(other) < 1e-4);
+    xt_init_eye(m, "b.weight"); /* [50,100] */
+    r = read(m, "b.weight");
+    for (int i = 0; i < 50 * 100; i++) assert_true(r->v[i] == (i / 100 == i % 100 ? 1 : 0));
+    xt_init_sparse(m, "a.weight", .sparsity = 0.25); /* 25 of each column's 100 rows are 0 */
+    r = read(m, "a.weight");
+    double square = 0;
+    int first_zeros[2] = {0};
+    for (int k = 0; k < 80; k++) {
+        int zeros = 0;
+        for (int i = 0; i < 100; i++) {
+            zeros += r->v[i * 80 + k] == 0;
+            if (k < 2 && r->v[i * 80 + k] == 0) first_zeros[k] = first_zeros[k] * 31 + i;
+            square += (double)r->v[i * 80 + k] * r->v[i * 80 + k];
+        }
+        assert_int_equal(zeros, 25);
+    }
+    assert_true(first_zeros[0] != first_zeros[1] && fabs(sqrt(square / 6000) - 0.01) < 5e-4);
+    assert_int_equal(xt_init_dirac(m, "a.weight"), -1);
+    error_says("a.weight has 2 dims and 100 outputs; a Dirac kernel has 3 to 5", "test_nn_modules.c");
+    assert_int_equal(xt_init_eye(m, "a.bias"), -1);
+    error_says("a.bias has 1 dims", "matrices");
     assert_int_equal(xt_init_kaiming_normal(m, "a.bias"), -1);
     error_says("a.bias has 1 dims", "test_nn_modules.c");
     assert_int_equal(xt_init_normal(m, "a.bias", .std = -1), -1);
     error_says("std is -1", "positive");
+    finish();
+}
+
+/* Kernels that give the input back, group by group, as torch.nn.init.dirac_ does. */
+static xt_tensor kernels(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_conv2d(m, "c", x, 6, 3, .groups = 2, .padding = 1, .bias = XT_OFF);
+}
+
+static void dirac_kernels(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(kernels, NULL);
+    float x[4 * 5 * 5], y[6 * 5 * 5];
+    for (int i = 0; i < 100; i++) x[i] = (float)(i * 7 % 31);
+    xt_init_dirac(m, "c.weight", .groups = 2);
+    assert_true(xt_read(xt_forward(m, xt_from_array(x, XT_F32, 1, 4, 5, 5)), y, sizeof y));
+    for (int o = 0; o < 6; o++)
+        for (int i = 0; i < 25; i++) {
+            int in = o % 3 < 2 ? o / 3 * 2 + o % 3 : -1; /* the third output of a group has no channel */
+            assert_true(y[o * 25 + i] == (in < 0 ? 0 : x[in * 25 + i]));
+        }
     finish();
 }
 
@@ -751,6 +793,7 @@ int main(void) {
         cmocka_unit_test(wrong_numbers_of_inputs),
         cmocka_unit_test(layers_begin_as_pytorchs),
         cmocka_unit_test(initialisers),
+        cmocka_unit_test(dirac_kernels),
         cmocka_unit_test(large_weights_are_drawn_on_the_device),
         cmocka_unit_test(rules_before_birth),
         cmocka_unit_test(freezing),

@@ -46,6 +46,13 @@ CASE(cub2, xt_interpolate(*x, .mode = XT_CUBIC, .sizes = {5, 11}))
 CASE(cub2_corners, xt_interpolate(*x, .mode = XT_CUBIC, .scale = 1.5, .align_corners = XT_ON))
 CASE(shuffle, xt_pixel_shuffle(*x, 2))
 CASE(unshuffle, xt_pixel_unshuffle(*x, 2))
+CASE(lp3, xt_lp_pool3d(xt_abs(*x), 3, 2))
+CASE(amax1_at, xt_adaptive_max_pool1d_with_indices(*x, &y[1], 4))
+CASE(amax2_at, xt_adaptive_max_pool2d_with_indices(*x, &y[1], 3, 11))
+CASE(amax3_at, xt_adaptive_max_pool3d_with_indices(*x, &y[1], 2, 2, 4))
+CASE(frac2, xt_fractional_max_pool2d(*x, 0, &y[1], .kernels = {3, 2}, .sizes = {3, 5}, .samples = x[1]))
+CASE(frac2_ratio, xt_fractional_max_pool2d(*x, 2, &y[1], .ratio = 0.6, .samples = x[1]))
+CASE(frac3, xt_fractional_max_pool3d(*x, 2, &y[1], .sizes = {3, 1, 4}, .samples = x[1]))
 
 static const parity_row rows[] = {
 #define ROW(name) \
@@ -88,6 +95,13 @@ static const parity_row rows[] = {
     ROW(cub2_corners),
     ROW(shuffle),
     ROW(unshuffle),
+    ROW(lp3),
+    ROW(amax1_at),
+    ROW(amax2_at),
+    ROW(amax3_at),
+    ROW(frac2),
+    ROW(frac2_ratio),
+    ROW(frac3),
 };
 
 PARITY_MAIN("functional", rows)
