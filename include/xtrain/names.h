@@ -39,6 +39,32 @@ extern "C" {
 #define xt_reshape_as(x, y) xt_view_as(x, y)
 #define xt_cat(n, ...) xt_concat(n, __VA_ARGS__) /* (n, tensors, axis) */
 #define xt_concatenate(n, ...) xt_concat(n, __VA_ARGS__)
+#define xt_view(x, ...) xt_reshape(x, __VA_ARGS__)
+#define xt_expand(x, ...) xt_broadcast_to(x, __VA_ARGS__)
+#define xt_size(x, axis) xt_dim(x, axis)
+#define xt_amax(x, ...) xt_amax_axes(x, __VA_ARGS__)
+#define xt_amin(x, ...) xt_amin_axes(x, __VA_ARGS__)
+#define xt_nansum(x, ...) xt_nansum_axes(x, __VA_ARGS__)
+#define xt_nanmean(x, ...) xt_nanmean_axes(x, __VA_ARGS__)
+#define xt_rsub(x, y) xt_minus(y, x)
+#define xt_inv(a) xt_inverse(a)
+#define xt_linalg_inv(a) xt_inverse(a)
+#define xt_linalg_det(a) xt_det(a)
+#define xt_linalg_solve(a, y) xt_solve(a, y)
+#define xt_linalg_cholesky(a) xt_cholesky(a, false)
+#define xt_linalg_norm(x, ...) xt_norm_axes(x, __VA_ARGS__)
+#define xt_svd(a, ...) xt_linalg_svd(a, __VA_ARGS__)
+#define xt_qr(a, ...) xt_linalg_qr(a, __VA_ARGS__)
+#define xt_eigh(a, ...) xt_linalg_eigh(a, __VA_ARGS__)
+#define xt_eig(a, out_values, out_vectors) xt_linalg_eig(a, out_values, out_vectors)
+#define xt_binary_cross_entropy_with_logits(x, ...) xt_bce_with_logits(x, __VA_ARGS__)
+#define xt_clip_grad_norm_(opt, ...) xt_clip_grad_norm(opt, __VA_ARGS__)
+#define xt_clip_grad_value_(opt, ...) xt_clip_grad_value(opt, __VA_ARGS__)
+#define xt_kl_divergence(p, q) xt_dist_kl(p, q)
+#define xt_manual_seed(seed) xt_seed(seed)
+#define xt_seed_everything(seed) xt_seed(seed)
+#define xt_get_rank() xt_rank()
+#define xt_get_world_size() xt_world_size()
 #define xt_clip(x, lo, hi) xt_clamp(x, lo, hi)
 #define xt_clamp_min(x, lo) xt_clamp(x, lo, __builtin_inf())
 #define xt_clamp_max(x, hi) xt_clamp(x, -__builtin_inf(), hi)
@@ -60,6 +86,11 @@ extern "C" {
 #define xt_ifft2(...) XT_FFT2_(xt_ifftn_at, __VA_ARGS__, )
 #define xt_rfft2(...) XT_FFT2_(xt_rfftn_at, __VA_ARGS__, )
 #define xt_irfft2(...) XT_FFT2_(xt_irfftn_at, __VA_ARGS__, )
+/* of signals that are real in frequency or in time: hfft's result is real, ihfft's has n / 2 + 1 elements */
+#define xt_hfft(x, ...) XT_OPT2N_(xt_hfft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_hfft(x, axis, .n, .norm) */
+#define xt_ihfft(x, ...) XT_OPT2N_(xt_ihfft_at, xt_fft_opts, x, __VA_ARGS__, )
+XT_API xt_tensor xt_hfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
+XT_API xt_tensor xt_ihfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 #define XT_FFT2_(f, x, ...) f(XT_HERE, x, XT_AXES(-2, -1), XT_OPTS(xt_fft_opts, __VA_ARGS__))
 
 /* --- Of each element --- */
@@ -86,11 +117,6 @@ XT_API xt_tensor xt_rrelu_at(const xt_src *src, xt_tensor x, double lower, doubl
 /* --- Along axes --- */
 /* both at once; either pointer may be NULL */
 #define xt_aminmax(x, axes, out_min, out_max) xt_aminmax_at(XT_HERE, x, axes, out_min, out_max)
-/* of signals that are real in frequency or in time: hfft's result is real, ihfft's has n / 2 + 1 elements */
-#define xt_hfft(x, ...) XT_OPT2N_(xt_hfft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_hfft(x, axis, .n, .norm) */
-#define xt_ihfft(x, ...) XT_OPT2N_(xt_ihfft_at, xt_fft_opts, x, __VA_ARGS__, )
-XT_API xt_tensor xt_hfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
-XT_API xt_tensor xt_ihfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 #define xt_var_mean(x, axes, correction, out_var, out_mean) \
     xt_var_mean_at(XT_HERE, x, axes, XT_NUMBER_(correction), out_var, out_mean)
 #define xt_std_mean(x, axes, correction, out_std, out_mean) \

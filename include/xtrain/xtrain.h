@@ -32,4 +32,5 @@
 #include <xtrain/diag.h>
 #include <xtrain/doctor.h>
 #include <xtrain/program.h>
+#include <xtrain/spelled.h>
 #endif

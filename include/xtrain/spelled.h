@@ -1,0 +1,224 @@
+/* Names that PyTorch, Lightning and torch.distributions have, as somebody types them first with xt_ in front, whose
+ * function here has another name or another form: the compiler says which, in place of "implicit declaration". Names
+ * that could simply be given a second name are in names.h. Nothing here is part of any program that compiles.
+ *
+ *     x = xt_Linear(x, 10);   error: "xt_Linear: a layer is a call here, xt_linear(m, \"fc\", x, outputs)" */
+#ifndef XTRAIN_SPELLED_H
+#define XTRAIN_SPELLED_H
+
+#include <xtrain/base.h>
+
+/* One literal: gcc shows the first of several. */
+#define XT_SPELLED_(text) XT_SPELLED_TEXT_(GCC error text) xt_has_another_name_here
+#define XT_SPELLED_TEXT_(text) _Pragma(#text)
+
+/* --- layers: calls with a name in a module's function --- */
+#define xt_Linear XT_SPELLED_("xt_Linear: a layer is a call here: xt_linear(m, \"fc\", x, outputs)")
+#define xt_Bilinear XT_SPELLED_("xt_Bilinear: a layer is a call here: xt_bilinear(m, \"name\", x, y, outputs)")
+#define xt_Conv1d XT_SPELLED_("xt_Conv1d: a layer is a call here: xt_conv1d(m, \"name\", x, channels, kernel)")
+#define xt_Conv2d XT_SPELLED_("xt_Conv2d: a layer is a call here: xt_conv2d(m, \"name\", x, channels, kernel)")
+#define xt_Conv3d XT_SPELLED_("xt_Conv3d: a layer is a call here: xt_conv3d(m, \"name\", x, channels, kernel)")
+#define xt_ConvTranspose1d \
+    XT_SPELLED_("xt_ConvTranspose1d: a layer is a call here: xt_conv_transpose1d(m, \"name\", x, channels, kernel)")
+#define xt_ConvTranspose2d \
+    XT_SPELLED_("xt_ConvTranspose2d: a layer is a call here: xt_conv_transpose2d(m, \"name\", x, channels, kernel)")
+#define xt_BatchNorm1d \
+    XT_SPELLED_("xt_BatchNorm1d: a layer is a call here: xt_batch_norm(m, \"name\", x), of any number of dims")
+#define xt_BatchNorm2d \
+    XT_SPELLED_("xt_BatchNorm2d: a layer is a call here: xt_batch_norm(m, \"name\", x), of any number of dims")
+#define xt_BatchNorm3d \
+    XT_SPELLED_("xt_BatchNorm3d: a layer is a call here: xt_batch_norm(m, \"name\", x), of any number of dims")
+#define xt_LayerNorm XT_SPELLED_("xt_LayerNorm: a layer is a call here: xt_layer_norm(m, \"name\", x)")
+#define xt_GroupNorm XT_SPELLED_("xt_GroupNorm: a layer is a call here: xt_group_norm(m, \"name\", x, groups)")
+#define xt_InstanceNorm2d XT_SPELLED_("xt_InstanceNorm2d: a layer is a call here: xt_instance_norm(m, \"name\", x)")
+#define xt_RMSNorm XT_SPELLED_("xt_RMSNorm: a layer is a call here: xt_rms_norm(m, \"name\", x)")
+#define xt_Embedding \
+    XT_SPELLED_("xt_Embedding: a layer is a call here: xt_embedding(m, \"name\", indices, vocabulary, size)")
+#define xt_EmbeddingBag XT_SPELLED_("xt_EmbeddingBag: a function here: xt_embedding_bag(indices, table, mode, weights)")
+#define xt_Dropout XT_SPELLED_("xt_Dropout: a layer is a call here: xt_dropout(m, x, p)")
+#define xt_Dropout2d XT_SPELLED_("xt_Dropout2d: a layer is a call here: xt_dropout2d(m, x, p)")
+#define xt_LSTM XT_SPELLED_("xt_LSTM: a layer is a call here: xt_lstm(m, \"name\", x, hidden)")
+#define xt_GRU XT_SPELLED_("xt_GRU: a layer is a call here: xt_gru(m, \"name\", x, hidden)")
+#define xt_RNN XT_SPELLED_("xt_RNN: a layer is a call here: xt_rnn(m, \"name\", x, hidden)")
+#define xt_LSTMCell XT_SPELLED_("xt_LSTMCell: a layer is a call here: xt_lstm_cell")
+#define xt_GRUCell XT_SPELLED_("xt_GRUCell: a layer is a call here: xt_gru_cell")
+#define xt_MultiheadAttention \
+    XT_SPELLED_("xt_MultiheadAttention: a layer is a call here: xt_multihead_attention(m, \"name\", q, k, v)")
+#define xt_multi_head_attention_forward \
+    XT_SPELLED_("xt_multi_head_attention_forward: a layer is a call here: xt_multihead_attention(m, \"name\", q, k)")
+#define xt_Transformer \
+    XT_SPELLED_("xt_Transformer: a layer is a call here: xt_transformer_encoder_layer, xt_transformer_decoder_layer")
+#define xt_TransformerEncoder \
+    XT_SPELLED_("xt_TransformerEncoder: a layer is a call here: a loop over xt_transformer_encoder_layer")
+#define xt_TransformerEncoderLayer \
+    XT_SPELLED_("xt_TransformerEncoderLayer: a layer is a call here: xt_transformer_encoder_layer(m, \"name\", x)")
+#define xt_TransformerDecoderLayer \
+    XT_SPELLED_("xt_TransformerDecoderLayer: a layer is a call here: xt_transformer_decoder_layer")
+#define xt_PReLU XT_SPELLED_("xt_PReLU: a layer is a call here: xt_prelu(m, \"name\", x)")
+#define xt_Sequential XT_SPELLED_("xt_Sequential: a layer is a call here: one call behind the other")
+#define xt_ModuleList XT_SPELLED_("xt_ModuleList: a layer is a call here: a loop over xt_sub(m, \"blocks\", i)")
+#define xt_ModuleDict XT_SPELLED_("xt_ModuleDict: a layer is a call here: xt_sub(m, \"name\", -1)")
+#define xt_Identity XT_SPELLED_("xt_Identity: a layer is a call here: x itself")
+#define xt_Module XT_SPELLED_("xt_Module: the type is xt_module, made of a function by xt_module_new(fn, user)")
+#define xt_Parameter \
+    XT_SPELLED_("xt_Parameter: a parameter is made by xt_param(m, \"name\", ...) in a module's function")
+
+/* --- classes that are functions --- */
+#define xt_ReLU XT_SPELLED_("xt_ReLU: a function here: xt_relu(x)")
+#define xt_LeakyReLU XT_SPELLED_("xt_LeakyReLU: a function here: xt_leaky_relu(x, slope)")
+#define xt_GELU XT_SPELLED_("xt_GELU: a function here: xt_gelu_erf(x), in its tanh form xt_gelu(x)")
+#define xt_SiLU XT_SPELLED_("xt_SiLU: a function here: xt_silu(x)")
+#define xt_ELU XT_SPELLED_("xt_ELU: a function here: xt_elu(x, alpha)")
+#define xt_Sigmoid XT_SPELLED_("xt_Sigmoid: a function here: xt_sigmoid(x)")
+#define xt_Tanh XT_SPELLED_("xt_Tanh: a function here: xt_tanh(x)")
+#define xt_Softmax XT_SPELLED_("xt_Softmax: a function here: xt_softmax(x, axis)")
+#define xt_LogSoftmax XT_SPELLED_("xt_LogSoftmax: a function here: xt_log_softmax(x, axis)")
+#define xt_Softplus XT_SPELLED_("xt_Softplus: a function here: xt_softplus(x)")
+#define xt_Hardswish XT_SPELLED_("xt_Hardswish: a function here: xt_hardswish(x)")
+#define xt_MaxPool1d XT_SPELLED_("xt_MaxPool1d: a function here: xt_max_pool1d(x, kernel)")
+#define xt_MaxPool2d XT_SPELLED_("xt_MaxPool2d: a function here: xt_max_pool2d(x, kernel)")
+#define xt_AvgPool2d XT_SPELLED_("xt_AvgPool2d: a function here: xt_avg_pool2d(x, kernel)")
+#define xt_AdaptiveAvgPool2d XT_SPELLED_("xt_AdaptiveAvgPool2d: a function here: xt_adaptive_avg_pool2d(x, size)")
+#define xt_Flatten XT_SPELLED_("xt_Flatten: a function here: xt_flatten(x, first axis)")
+#define xt_Upsample XT_SPELLED_("xt_Upsample: a function here: xt_interpolate(x, .scale = 2)")
+#define xt_PixelShuffle XT_SPELLED_("xt_PixelShuffle: a function here: xt_pixel_shuffle(x, factor)")
+#define xt_CrossEntropyLoss XT_SPELLED_("xt_CrossEntropyLoss: a function here: xt_cross_entropy(logits, labels)")
+#define xt_MSELoss XT_SPELLED_("xt_MSELoss: a function here: xt_mse_loss(x, y)")
+#define xt_L1Loss XT_SPELLED_("xt_L1Loss: a function here: xt_l1_loss(x, y)")
+#define xt_SmoothL1Loss XT_SPELLED_("xt_SmoothL1Loss: a function here: xt_smooth_l1_loss(x, y)")
+#define xt_HuberLoss XT_SPELLED_("xt_HuberLoss: a function here: xt_huber_loss(x, y)")
+#define xt_BCELoss XT_SPELLED_("xt_BCELoss: a function here: xt_binary_cross_entropy(p, y)")
+#define xt_BCEWithLogitsLoss XT_SPELLED_("xt_BCEWithLogitsLoss: a function here: xt_bce_with_logits(x, y)")
+#define xt_NLLLoss XT_SPELLED_("xt_NLLLoss: a function here: xt_nll_loss(log_probs, labels)")
+#define xt_KLDivLoss XT_SPELLED_("xt_KLDivLoss: a function here: xt_kl_div(x, y)")
+#define xt_CTCLoss XT_SPELLED_("xt_CTCLoss: a function here: xt_ctc_loss")
+#define xt_TripletMarginLoss \
+    XT_SPELLED_("xt_TripletMarginLoss: a function here: xt_triplet_margin_loss(anchor, same, other)")
+
+/* --- optimizers and their schedules --- */
+#define xt_SGD XT_SPELLED_("xt_SGD: it is called xt_sgd(module, .lr = 0.1) here")
+#define xt_Adam XT_SPELLED_("xt_Adam: it is called xt_adam(module, .lr = 1e-3) here")
+#define xt_AdamW XT_SPELLED_("xt_AdamW: it is called xt_adamw(module, .lr = 1e-3) here")
+#define xt_RMSprop XT_SPELLED_("xt_RMSprop: it is called xt_rmsprop(module) here")
+#define xt_Adagrad XT_SPELLED_("xt_Adagrad: it is called xt_adagrad(module) here")
+#define xt_Adadelta XT_SPELLED_("xt_Adadelta: it is called xt_adadelta(module) here")
+#define xt_Adamax XT_SPELLED_("xt_Adamax: it is called xt_adamax(module) here")
+#define xt_NAdam XT_SPELLED_("xt_NAdam: it is called xt_nadam(module) here")
+#define xt_RAdam XT_SPELLED_("xt_RAdam: it is called xt_radam(module) here")
+#define xt_LBFGS XT_SPELLED_("xt_LBFGS: it is called xt_lbfgs(module) here")
+#define xt_StepLR XT_SPELLED_("xt_StepLR: it is called xt_step_schedule here")
+#define xt_MultiStepLR XT_SPELLED_("xt_MultiStepLR: it is called xt_multistep_schedule here")
+#define xt_ExponentialLR XT_SPELLED_("xt_ExponentialLR: it is called xt_exponential_schedule here")
+#define xt_CosineAnnealingLR XT_SPELLED_("xt_CosineAnnealingLR: it is called xt_cosine_schedule here")
+#define xt_OneCycleLR XT_SPELLED_("xt_OneCycleLR: it is called xt_one_cycle_schedule here")
+#define xt_ReduceLROnPlateau XT_SPELLED_("xt_ReduceLROnPlateau: it is called xt_plateau_schedule here")
+#define xt_LambdaLR XT_SPELLED_("xt_LambdaLR: it is called xt_lambda_schedule here")
+#define xt_LinearLR XT_SPELLED_("xt_LinearLR: it is called xt_linear_schedule here")
+#define xt_step_lr XT_SPELLED_("xt_step_lr: it is called xt_step_schedule here")
+#define xt_multi_step_lr XT_SPELLED_("xt_multi_step_lr: it is called xt_multistep_schedule here")
+#define xt_exponential_lr XT_SPELLED_("xt_exponential_lr: it is called xt_exponential_schedule here")
+#define xt_cosine_annealing_lr XT_SPELLED_("xt_cosine_annealing_lr: it is called xt_cosine_schedule here")
+#define xt_one_cycle_lr XT_SPELLED_("xt_one_cycle_lr: it is called xt_one_cycle_schedule here")
+#define xt_reduce_lr_on_plateau XT_SPELLED_("xt_reduce_lr_on_plateau: it is called xt_plateau_schedule here")
+#define xt_lambda_lr XT_SPELLED_("xt_lambda_lr: it is called xt_lambda_schedule here")
+#define xt_GradScaler XT_SPELLED_("xt_GradScaler: it is called xt_loss_scaler_new() here")
+#define xt_grad_scaler XT_SPELLED_("xt_grad_scaler: it is called xt_loss_scaler_new() here")
+
+/* --- data, training, several ranks --- */
+#define xt_DataLoader XT_SPELLED_("xt_DataLoader: it is called xt_loader_new(dataset, .batch = 32) here")
+#define xt_data_loader XT_SPELLED_("xt_data_loader: it is called xt_loader_new(dataset, .batch = 32) here")
+#define xt_dataloader XT_SPELLED_("xt_dataloader: it is called xt_loader_new(dataset, .batch = 32) here")
+#define xt_Dataset \
+    XT_SPELLED_("xt_Dataset: it is called xt_dataset, made by xt_dataset_new(&(xt_dataset_desc){...}) here")
+#define xt_TensorDataset XT_SPELLED_("xt_TensorDataset: it is called xt_array_dataset here")
+#define xt_tensor_dataset XT_SPELLED_("xt_tensor_dataset: it is called xt_array_dataset here")
+#define xt_Subset XT_SPELLED_("xt_Subset: it is called xt_subset here")
+#define xt_ConcatDataset XT_SPELLED_("xt_ConcatDataset: it is called xt_concat_datasets here")
+#define xt_WeightedRandomSampler XT_SPELLED_("xt_WeightedRandomSampler: it is called xt_weighted_sampler here")
+#define xt_DistributedSampler \
+    XT_SPELLED_("xt_DistributedSampler: loaders divide their samples over the ranks by themselves")
+#define xt_Trainer XT_SPELLED_("xt_Trainer: it is called xt_trainer_new(.max_epochs = 3) here")
+#define xt_LightningModule XT_SPELLED_("xt_LightningModule: it is called xt_task, a struct of functions here")
+#define xt_LightningDataModule \
+    XT_SPELLED_("xt_LightningDataModule: it is called xt_data_module, a struct of functions here")
+#define xt_EarlyStopping XT_SPELLED_("xt_EarlyStopping: it is called xt_early_stopping(.monitor = \"val/loss\") here")
+#define xt_ModelCheckpoint \
+    XT_SPELLED_("xt_ModelCheckpoint: it is called xt_model_checkpoint(.monitor = \"val/loss\") here")
+#define xt_init_process_group \
+    XT_SPELLED_("xt_init_process_group: ranks find each other by themselves: xt_launch, xtrain launch -n 4")
+#define xt_checkpoint XT_SPELLED_("xt_checkpoint: it is called xt_checkpoint_block; files: xt_save, xt_trainer_save")
+#define xt_parameters XT_SPELLED_("xt_parameters: optimizers take the module; xt_module_tensor(m, i) gives each")
+#define xt_state_dict \
+    XT_SPELLED_("xt_state_dict: xt_save(m, path); xt_module_tensor_name and xt_module_tensor give each")
+#define xt_load_state_dict XT_SPELLED_("xt_load_state_dict: it is called xt_load(m, path) here")
+
+/* --- tensors as objects --- */
+#define xt_Tensor XT_SPELLED_("xt_Tensor: it is called xt_tensor, a handle passed by value here")
+#define xt_as_tensor XT_SPELLED_("xt_as_tensor: it is called xt_from_array, xt_from_data; one number: xt_scalar here")
+#define xt_scalar_tensor XT_SPELLED_("xt_scalar_tensor: it is called xt_scalar here")
+#define xt_numpy XT_SPELLED_("xt_numpy: xt_read(t, memory, bytes) copies a tensor to the host, xt_item(t) one number")
+#define xt_clone XT_SPELLED_("xt_clone: a value never changes: t itself is as good as a copy")
+#define xt_contiguous XT_SPELLED_("xt_contiguous: tensors have no strides, t itself is contiguous")
+#define xt_copy_ \
+    XT_SPELLED_("xt_copy_: a value never changes: assign the new tensor to the variable; states: xt_assign")
+#define xt_fill_ XT_SPELLED_("xt_fill_: a value never changes: xt_full_like(t, v)")
+#define xt_zero_ XT_SPELLED_("xt_zero_: a value never changes: xt_zeros_like(t)")
+#define xt_masked_fill_ XT_SPELLED_("xt_masked_fill_: a value never changes: x = xt_masked_fill(x, mask, v)")
+#define xt_scatter_ XT_SPELLED_("xt_scatter_: a value never changes: x = xt_scatter(x, ...)")
+#define xt_scatter_add_ XT_SPELLED_("xt_scatter_add_: a value never changes: x = xt_scatter_add(x, ...)")
+#define xt_unsqueeze_ XT_SPELLED_("xt_unsqueeze_: a value never changes: x = xt_unsqueeze(x, axis)")
+#define xt_uniform_ \
+    XT_SPELLED_("xt_uniform_: a value never changes: xt_uniform(...); parameters: xt_init_uniform(m, \"*.weight\")")
+#define xt_zeros_ XT_SPELLED_("xt_zeros_: it is called xt_init_zeros(m, \"*.bias\") here")
+#define xt_kaiming_normal_ XT_SPELLED_("xt_kaiming_normal_: it is called xt_init_kaiming_normal(m, \"*.weight\") here")
+#define xt_kaiming_normal XT_SPELLED_("xt_kaiming_normal: it is called xt_init_kaiming_normal(m, \"*.weight\") here")
+#define xt_kaiming_uniform_ \
+    XT_SPELLED_("xt_kaiming_uniform_: it is called xt_init_kaiming_uniform(m, \"*.weight\") here")
+#define xt_xavier_normal_ XT_SPELLED_("xt_xavier_normal_: it is called xt_init_xavier_normal(m, \"*.weight\") here")
+#define xt_xavier_uniform_ XT_SPELLED_("xt_xavier_uniform_: it is called xt_init_xavier_uniform(m, \"*.weight\") here")
+#define xt_xavier_uniform XT_SPELLED_("xt_xavier_uniform: it is called xt_init_xavier_uniform(m, \"*.weight\") here")
+#define xt_orthogonal_ XT_SPELLED_("xt_orthogonal_: it is called xt_init_orthogonal(m, \"*.weight\") here")
+#define xt_empty XT_SPELLED_("xt_empty: memory without values does not exist: xt_zeros(dtype, dims)")
+#define xt_empty_like XT_SPELLED_("xt_empty_like: memory without values does not exist: xt_zeros_like(t)")
+#define xt_new_zeros XT_SPELLED_("xt_new_zeros: it is called xt_zeros(xt_dtype_of(t), dims) here")
+#define xt_new_ones XT_SPELLED_("xt_new_ones: it is called xt_ones(xt_dtype_of(t), dims) here")
+#define xt_randint_like XT_SPELLED_("xt_randint_like: it is called xt_randint with the dims of t here")
+#define xt_requires_grad_ XT_SPELLED_("xt_requires_grad_: it is called xt_requires_grad(t, true) here")
+#define xt_shape XT_SPELLED_("xt_shape: it is called xt_dim(t, axis), xt_rank_of(t) here")
+#define xt_type XT_SPELLED_("xt_type: it is called xt_dtype_of(t); to another one: xt_cast(t, XT_F32) here")
+#define xt_to XT_SPELLED_("xt_to: one device per process, XT_DEVICE names it; to another dtype: xt_cast(t, XT_BF16)")
+#define xt_cuda XT_SPELLED_("xt_cuda: one device per process, XT_DEVICE=cuda names it; nothing is moved by hand")
+#define xt_cpu XT_SPELLED_("xt_cpu: one device per process; xt_read(t, memory, bytes) copies a tensor to the host")
+#define xt_mode \
+    XT_SPELLED_("xt_mode: there is none; xt_unique(x, size, .counts = &n) gives how often each value is there")
+#define xt_device XT_SPELLED_("xt_device: one device per process, XT_DEVICE names it")
+#define xt_pin_memory XT_SPELLED_("xt_pin_memory: loaders put batches onto the device ahead of the step")
+#define xt_is_available \
+    XT_SPELLED_("xt_is_available: XT_DEVICE names the device; `xtrain doctor` lists those there are")
+#define xt_is_tensor XT_SPELLED_("xt_is_tensor: a C program knows what it has; xt_is_none(t), xt_is_error(t)")
+#define xt_float XT_SPELLED_("xt_float: it is called xt_cast(t, XT_F32) here")
+#define xt_half XT_SPELLED_("xt_half: it is called xt_cast(t, XT_F16) here")
+#define xt_long XT_SPELLED_("xt_long: it is called xt_cast(t, XT_I64) here")
+#define xt_no_grad XT_SPELLED_("xt_no_grad: it is called xt_no_grad_begin() and xt_no_grad_end() here")
+#define xt_autocast XT_SPELLED_("xt_autocast: it is called xt_autocast_begin(XT_BF16) and xt_autocast_end() here")
+#define xt_unsafe_chunk XT_SPELLED_("xt_unsafe_chunk: it is called xt_chunk here")
+#define xt_upsample XT_SPELLED_("xt_upsample: it is called xt_interpolate(x, .scale = 2) here")
+#define xt_sinusoidal \
+    XT_SPELLED_("xt_sinusoidal: it is called xt_sinusoidal_positions, of given t xt_sinusoidal_embedding")
+#define xt_poisson XT_SPELLED_("xt_poisson: it is called xt_dist_sample(xt_poisson_dist(rate)) here")
+#define xt_rand_perm XT_SPELLED_("xt_rand_perm: it is called xt_randperm(n) here")
+#define xt_set_default_dtype XT_SPELLED_("xt_set_default_dtype: dtypes are given, xt_zeros(XT_F64, 2, 3)")
+#define xt_set_num_threads XT_SPELLED_("xt_set_num_threads: XT_THREADS=4 in the environment")
+#define xt_set_printoptions XT_SPELLED_("xt_set_printoptions: xt_master_printf(\"%t\\n\", x) prints a tensor")
+
+/* --- distributions --- */
+#define xt_Normal XT_SPELLED_("xt_Normal: it is called xt_normal_dist(mean, std) here")
+#define xt_Categorical XT_SPELLED_("xt_Categorical: it is called xt_categorical_dist here")
+#define xt_Bernoulli XT_SPELLED_("xt_Bernoulli: it is called xt_bernoulli_dist here")
+#define xt_Uniform XT_SPELLED_("xt_Uniform: it is called xt_uniform_dist(low, high) here")
+#define xt_sample XT_SPELLED_("xt_sample: it is called xt_dist_sample(d, dims) here")
+#define xt_rsample XT_SPELLED_("xt_rsample: it is called xt_dist_rsample(d, dims) here")
+#define xt_log_prob XT_SPELLED_("xt_log_prob: it is called xt_dist_log_prob(d, value) here")
+#define xt_entropy XT_SPELLED_("xt_entropy: it is called xt_dist_entropy(d) here")
+
+#endif
