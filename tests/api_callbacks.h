@@ -176,6 +176,16 @@ static int64_t items_fn(const xt_batch *b, void *user) {
     called_back();
     return chance(8) ? pick_long() : b->size;
 }
+static xt_status decode_fn(void *user, const xt_tar_sample *s, void *x, void *y) {
+    (void)user, (void)s, (void)x, (void)y;
+    called_back();
+    return failure();
+}
+static int64_t tokens_fn(void *user, const void *x, const void *y, void *const *more) {
+    (void)user, (void)x, (void)y, (void)more;
+    called_back();
+    return chance(8) ? pick_long() : 3;
+}
 static int64_t bound_fn(void *user, int64_t i) {
     (void)user;
     return chance(40) ? pick_long() : i;

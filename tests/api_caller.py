@@ -59,7 +59,8 @@ FUNCTIONS = {
     "xt_ready_fn": "ready_fn", "xt_prediction_fn": "prediction_fn", "xt_custom_forward_fn": "custom_forward_fn",
     "xt_custom_backward_fn": "custom_backward_fn", "xt_map_fn": "map_fn", "xt_sample_fn": "sample_fn",
     "int (*fn)": "record_fn", "int (*drive)": "record_fn", "bool (*visit)": "visit_fn", "xt_status (*take)": "take_fn",
-    "xt_loader *(*make)": "make_loader_fn", "int64_t (*items)": "items_fn",
+    "xt_loader *(*make)": "make_loader_fn", "int64_t (*items)": "items_fn", "xt_status (*decode)": "decode_fn",
+    "void (*free_user)": "close_fn", "int64_t (*tokens)": "tokens_fn",
 }
 # Structs that a caller fills, and pointers to what a call fills.
 MADE = {
