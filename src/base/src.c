@@ -159,6 +159,13 @@ src_id src_from_return_address(const void *address) {
     return f.id;
 }
 
+/* glibc loads libgcc_s when a stack is unwound for the first time, and ends the process where that fails: at the end of
+ * a thread whose process may have no more addresses, for one. Here there is room. */
+__attribute__((constructor)) static void load_the_unwinder(void) {
+    void *here;
+    (void)!backtrace(&here, 1);
+}
+
 /* noinline: the unwinder must find this function as frame 0, which is known to be inside. */
 __attribute__((noinline)) src_id src_from_caller(void) {
     void *stack[FRAMES_MAX];

@@ -6,11 +6,10 @@
  * thread's own in each of them, so nobody else notices. A build with threads of its own has one number for the process:
  * it is one while any of our calls is under way, and afterwards what it was, unless somebody set it meanwhile. */
 #include "cpu/vector/blas.h"
+#include "cpu/vector/addresses.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 static blas_api api;
@@ -104,18 +103,15 @@ int64_t blas_blocks(double work) {
  * where the system refuses them. So a process whose addresses are limited (`ulimit -v`) loads it only while there are
  * as many as it can come to ask for. */
 static bool has_room(void) {
-    struct rlimit most;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     size_t bytes = (2 * (size_t)(cores > 0 ? cores : 1) + 1) * ((size_t)129 << 20);
-    if (getrlimit(RLIMIT_AS, &most) != 0 || most.rlim_cur == RLIM_INFINITY) return true;
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p != MAP_FAILED) munmap(p, bytes);
-    if (p == MAP_FAILED)
+    bool free = addresses_are_free(bytes);
+    if (!free)
         log_once("openblas", XT_SEV_WARNING,
                  "OpenBLAS is left alone, as %zu MiB of addresses are not free: products of f64 and complex matrices "
                  "and factorisations are slow; raise the limit of this process (ulimit -v)",
                  bytes >> 20);
-    return p != MAP_FAILED;
+    return free;
 }
 
 static void open_library(void) {

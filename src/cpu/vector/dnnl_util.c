@@ -1,6 +1,7 @@
 /* The engine, streams and primitives of oneDNN. */
 #include "cpu/vector/dnnl_util.h"
 #include "cpu/thread/openmp.h"
+#include "cpu/vector/addresses.h"
 #include "cpu/vector/simd.h"
 
 #include <pthread.h>
@@ -201,10 +202,22 @@ xt_status dnnl_stream_open(void **stream) {
                           "opening a stream");
 }
 
+/* oneDNN writes machine code when a primitive runs for the first time, on whichever thread is first, and an exception
+ * of C++ there (no memory) ends the process. */
+static xt_status has_room(void) {
+    static const size_t bytes = (size_t)64 << 20;
+    if (addresses_are_free(bytes)) return NULL;
+    return status_new(XT_RESOURCE_EXHAUSTED, NULL,
+                      "oneDNN is not called, as %zu MiB of addresses are not free; raise the limit of this process "
+                      "(ulimit -v)",
+                      bytes >> 20);
+}
+
 xt_status dnnl_prim_run(const dnnl_prim *p, void **stream, void *const *data, void *scratch) {
     dnnl_exec_arg_t args[DNNL_PRIM_ARGS + 1];
     int n = 0;
     dnnl_status_t s = dnnl_success;
+    XT_TRY(has_room());
     XT_TRY(dnnl_stream_open(stream));
     for (size_t i = 0; i < p->n && s == dnnl_success; i++) {
         args[n].arg = p->arg[i];
