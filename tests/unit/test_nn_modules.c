@@ -183,12 +183,12 @@ static void initialisers(void **state) {
     xt_init_sparse(m, "a.weight", .sparsity = 0.25); /* 25 of each column's 100 rows are 0 */
     r = read(m, "a.weight");
     double square = 0;
-    int first_zeros[2] = {0};
+    uint32_t first_zeros[2] = {0};
     for (int k = 0; k < 80; k++) {
         int zeros = 0;
         for (int i = 0; i < 100; i++) {
             zeros += r->v[i * 80 + k] == 0;
-            if (k < 2 && r->v[i * 80 + k] == 0) first_zeros[k] = first_zeros[k] * 31 + i;
+            if (k < 2 && r->v[i * 80 + k] == 0) first_zeros[k] = first_zeros[k] * 31 + (uint32_t)i;
             square += (double)r->v[i * 80 + k] * r->v[i * 80 + k];
         }
         assert_int_equal(zeros, 25);
