@@ -400,7 +400,8 @@ XT_API xt_loss_scaler *xt_loss_scaler_opt(const xt_src *src, xt_loss_scaler_opts
 XT_API void xt_loss_scaler_free(xt_loss_scaler *s); /* after the optimizers it stepped; xt_finish frees what is left */
 #define xt_scale_loss(s, loss) xt_scale_loss_at(XT_HERE, s, loss)
 XT_API xt_tensor xt_scale_loss_at(const xt_src *src, xt_loss_scaler *s, xt_tensor loss);
-/* before one's own clipping; xt_scaler_step then does not */
+/* before one's own clipping; xt_scaler_step then does not. An error where there are no gradients, a second time before
+ * the step, and when a backward pass follows: gradients with the scale and without it are never added */
 #define xt_scaler_unscale(s, opt) xt_scaler_unscale_at(XT_HERE, s, opt)
 XT_API void xt_scaler_unscale_at(const xt_src *src, xt_loss_scaler *s, xt_optimizer *opt);
 #define xt_scaler_step(s, opt) xt_scaler_step_at(XT_HERE, s, opt)
