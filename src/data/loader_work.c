@@ -52,6 +52,13 @@ static xt_status make_order(xt_loader *l, int64_t epoch, batch_order **out) {
     return s;
 }
 
+static xt_status thread_ended(const xt_loader *l) {
+    return status_new(XT_ABORTED, NULL,
+                      "%s: the loader's thread ended while it made a batch: a function that reads samples has left by "
+                      "pthread_exit; it must return",
+                      l->ds->name);
+}
+
 /* One thread makes an epoch's order, outside of the lock, as a sampler may be the user's function; the others wait. */
 static xt_status order_of(xt_loader *l, int64_t epoch, batch_order **out) {
     *out = NULL;
@@ -59,8 +66,8 @@ static xt_status order_of(xt_loader *l, int64_t epoch, batch_order **out) {
     xt_status s = NULL;
     pthread_mutex_lock(&l->lock);
     while (l->ordering && !l->closed) pthread_cond_wait(&l->changed, &l->lock);
-    if (l->ordering)
-        s = status_new(XT_ABORTED, NULL, "%s: the thread that made the epoch's order has ended", l->ds->name);
+    if (l->ordering) /* the one that made it, whose batch may come behind this one */
+        s = thread_ended(l);
     else if (!l->order || l->order->epoch != epoch) {
         batch_order *b = NULL;
         l->ordering = true;
@@ -272,12 +279,7 @@ static void never_filled(void *p) {
     pthread_mutex_lock(&l->lock);
     order_release(c->order);
     l->closed = true;
-    l->ring[c->number % l->capacity] = (ready){
-        .filled = true,
-        .error = status_new(XT_ABORTED, NULL,
-                            "%s: the loader's thread ended while it made a batch: a function that reads samples has "
-                            "left by pthread_exit; it must return",
-                            l->ds->name)};
+    l->ring[c->number % l->capacity] = (ready){.filled = true, .error = thread_ended(l)};
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->lock);
     worker_free(c->w);
