@@ -282,6 +282,7 @@ def entry(function, exceptions, kinds):
     space = "" if function.returns.endswith("*") else " "
     lines = [f"XT_API {function.returns}{space}checked_{function.name}({text}) __asm__(\"{function.name}\");",
              f"{function.returns}{space}checked_{function.name}({text}) {{"]
+    lines.append("    ending_check();")
     call = f"    const api_call *call = API_CALL(\"{function.shown}\", {source});"
     if frees(function, kinds):
         p = function.parameters[0]

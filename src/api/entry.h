@@ -11,6 +11,7 @@
 #include <xtrain/tensor.h>
 
 #include "base/base.h"
+#include "base/ending.h"
 #include "base/handle.h"
 
 /* One call from outside: the function's name, the line where it is known, else the place that it returns to. */

@@ -122,11 +122,11 @@ static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t
     }
     if (!data && bytes > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "cannot upload %zu bytes from NULL", bytes);
     int64_t began = clock_ns();
-    xt_status full = DEVICE_CALL(c->api, Client_BufferFromHostBuffer, &a, "uploading");
+    xt_status full = DEVICE_WORK(c->api, Client_BufferFromHostBuffer, &a, "uploading");
     if (status_code(full) == XT_RESOURCE_EXHAUSTED && device_wait_running(c)) {
         /* what runs gives its temporaries and inputs back */
         xt_status_free(full);
-        full = DEVICE_CALL(c->api, Client_BufferFromHostBuffer, &a, "uploading");
+        full = DEVICE_WORK(c->api, Client_BufferFromHostBuffer, &a, "uploading");
     }
     XT_TRY(full);
     counter_add(COUNTER_upload_ns, clock_ns() - began);
@@ -162,7 +162,7 @@ xt_status device_blank(device_client *c, xt_dtype t, size_t rank, const int64_t 
     PJRT_Client_CreateUninitializedBuffer_Args a =
         PJRT_INIT(Client_CreateUninitializedBuffer, .client = c->pjrt, .shape_dims = dims, .shape_num_dims = rank,
                   .shape_element_type = (PJRT_Buffer_Type)t, .device = c->device);
-    XT_TRY(DEVICE_CALL(c->api, Client_CreateUninitializedBuffer, &a, "making a buffer"));
+    XT_TRY(DEVICE_WORK(c->api, Client_CreateUninitializedBuffer, &a, "making a buffer"));
     XT_TRY(device_buffer_wrap(c, a.buffer, t, rank, dims, -1, out));
     PJRT_Buffer_UnsafePointer_Args p = PJRT_INIT(Buffer_UnsafePointer, .buffer = a.buffer);
     xt_status s = DEVICE_CALL(c->api, Buffer_UnsafePointer, &p, "finding a buffer's memory");
@@ -202,7 +202,7 @@ static xt_status start_read(device_buffer *b, void *dst, size_t n, PJRT_Event **
     };
     PJRT_Buffer_ToHostBuffer_Args a = PJRT_INIT(Buffer_ToHostBuffer, .src = b->pjrt, .host_layout = &layout,
                                                 .dst = dst ? dst : nothing, .dst_size = n);
-    XT_TRY(DEVICE_CALL(b->client->api, Buffer_ToHostBuffer, &a, "reading a buffer"));
+    XT_TRY(DEVICE_WORK(b->client->api, Buffer_ToHostBuffer, &a, "reading a buffer"));
     counter_add(COUNTER_host_reads, 1);
     counter_add(COUNTER_host_read_bytes, (int64_t)n);
     *out_event = a.event;

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/ending.h"
 #include "device/device.h"
 #include "device/pjrt_abi.h"
 
@@ -135,6 +136,14 @@ void device_event_destroy(const PJRT_Api *api, PJRT_Event *e); /* NULL is fine *
 /* Calls slot `name`, which may be missing, with &args. */
 #define DEVICE_CALL(api, name, args, what) \
     (PJRT_HAS(api, name) ? device_error(api, (api)->name(args), what) : device_missing(api, #name))
+/* The same for a call that computes: the process does not go while one is under way. */
+#define DEVICE_WORK(api, name, args, what)                      \
+    __extension__({                                             \
+        ending_enter_within();                                  \
+        xt_status worked_ = DEVICE_CALL(api, name, args, what); \
+        ending_leave();                                         \
+        worked_;                                                \
+    })
 char *device_text(const char *p, size_t n); /* a copy with NUL; base_free */
 /* "f32[2,3]" for messages. */
 const char *device_shape_text(xt_dtype t, size_t rank, const int64_t *dims, char *buf, size_t n);

@@ -105,7 +105,7 @@ xt_status device_compile(device_client *c, const char *text, size_t n, const dev
                             .format_size = 4};
     PJRT_Client_Compile_Args a = PJRT_INIT(Client_Compile, .client = c->pjrt, .program = &program,
                                            .compile_options = options, .compile_options_size = options_size);
-    xt_status s = DEVICE_CALL(c->api, Client_Compile, &a, "compiling");
+    xt_status s = DEVICE_WORK(c->api, Client_Compile, &a, "compiling");
     base_free(options);
     return s ? s : exec_new(c, a.executable, out);
 }
@@ -130,7 +130,7 @@ xt_status device_deserialize(device_client *c, const char *data, size_t n, devic
     PJRT_Executable_DeserializeAndLoad_Args a =
         PJRT_INIT(Executable_DeserializeAndLoad, .client = c->pjrt, .serialized_executable = data,
                   .serialized_executable_size = n);
-    XT_TRY(DEVICE_CALL(c->api, Executable_DeserializeAndLoad, &a, "loading a serialised program"));
+    XT_TRY(DEVICE_WORK(c->api, Executable_DeserializeAndLoad, &a, "loading a serialised program"));
     return exec_new(c, a.loaded_executable, out);
 }
 
@@ -252,7 +252,7 @@ xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, 
         PJRT_INIT(LoadedExecutable_Execute, .executable = e->loaded, .options = &options,
                   .argument_lists = (PJRT_Buffer * *[]){l.in}, .num_devices = 1, .num_args = n_in,
                   .output_lists = (PJRT_Buffer * *[]){l.out}, .device_complete_events = done ? &event : NULL);
-    xt_status s = DEVICE_CALL(c->api, LoadedExecutable_Execute, &a, "running a program");
+    xt_status s = DEVICE_WORK(c->api, LoadedExecutable_Execute, &a, "running a program");
     if (s)
         base_free(d);
     else {

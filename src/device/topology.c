@@ -302,7 +302,7 @@ xt_status device_topology_compile(device_topology *t, const char *text, size_t n
     PJRT_Compile_Args a = PJRT_INIT(Compile, .topology = t->pjrt, .program = &program, .compile_options = options.data,
                                     .compile_options_size = options.len);
     xt_status s = options.failed ? status_oom(options.len, "compile options")
-                                 : DEVICE_CALL(t->plugin->api, Compile, &a, "compiling");
+                                 : DEVICE_WORK(t->plugin->api, Compile, &a, "compiling");
     str_free(&options);
     if (s) {
         base_free(e);

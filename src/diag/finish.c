@@ -1,5 +1,6 @@
 /* The end of a run: the last boundary, everything brought to rest, the pending error or the cost summary. A run that
  * ends because nobody looked at an error comes to rest the same way, and exits. */
+#include "base/ending.h"
 #include "base/handle.h"
 #include "coll/coll.h"
 #include "diag/diag.h"
@@ -207,16 +208,21 @@ static void come_to_rest(void) {
     lazy_device_close();
 }
 
-/* Another thread may be in the middle of a step: it keeps what it uses, until the process is gone. */
+/* Another thread may be in the middle of a step: it keeps what it uses, until the process is gone. One that stays in
+ * the device for too long loses the exit handlers, which would take the device's library down beneath it. */
+enum { DEVICE_PATIENCE_S = 10 };
 static void leave_with_1(void) {
-    static atomic_flag leaving = ATOMIC_FLAG_INIT;
-    if (atomic_flag_test_and_set(&leaving))
-        for (;;) pause();
+    ending_begin();
+    bool quiet = ending_wait(DEVICE_PATIENCE_S);
     if (gettid() == getpid() && lazy_ctx_count() <= 1)
         come_to_rest();
     else
         lazy_leave_open();
     blackbox_at_rest(true);
+    if (!quiet) {
+        fflush(NULL);
+        _exit(1);
+    }
     lazy_exit(1);
 }
 
@@ -224,6 +230,7 @@ static void leave_with_1(void) {
 static void end_program(const char *what, const xt_src *src) {
     char at[512];
     long long steps = (long long)lazy_error_step();
+    ending_begin();
     log_msg(XT_SEV_ERROR,
             "%s: %s ends the program with exit code 1, after %lld step%s: nobody has looked at the error above "
             "(xt_error()); a program that goes on "
@@ -235,6 +242,7 @@ static void end_program(const char *what, const xt_src *src) {
         lazy_exit(1);
     }
     tell_ranks(lazy_pending(), steps);
+    (void)ending_wait(DEVICE_PATIENCE_S);
     lazy_drain();
     lazy_run_finish_hooks();
     tell_failure(lazy_pending());
@@ -254,6 +262,7 @@ int xt_finish_at(const xt_src *src) {
     bool ok = lazy_boundary(LAZY_FINISH, src);
     if (counter_get(COUNTER_executions) > runs) steps = counter_get(COUNTER_steps); /* the last step ended here */
     ok = lazy_drain() && ok;
+    ending_enter(); /* no other thread's error meets what is closed here */
     if (lazy_pending()) tell_ranks(lazy_pending(), lazy_error_step());
     lazy_run_finish_hooks();
     xt_status e = lazy_pending();
@@ -264,6 +273,7 @@ int xt_finish_at(const xt_src *src) {
     if (lazy_error_ends() || lazy_error_died()) leave_with_1();
     come_to_rest();
     blackbox_at_rest(true);
+    ending_leave();
     src_id failed;
     return ok && !lazy_failed_call(&failed) ? 0 : 1;
 }

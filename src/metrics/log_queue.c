@@ -1,8 +1,13 @@
 /* The logger thread: rows and other work in the order they were asked for, whichever values come first, handed
  * to the sinks. */
 #include <stdatomic.h>
+#include <time.h>
 
+#include "base/ending.h"
 #include "metrics/log_job.h"
+
+/* Seconds without a change: for a sink that another thread is in, for rows when the program ends. */
+enum { SINK_PATIENCE_S = 5, ROW_PATIENCE_S = 1 };
 
 static struct {
     pthread_mutex_t lock;
@@ -13,6 +18,7 @@ static struct {
     bool running;
     log_sink sinks[16];
     size_t n_sinks;
+    int in_sinks; /* threads that are calling some, which are not closed meanwhile */
 } lg = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 void log_job_free(log_job *j) {
@@ -24,12 +30,32 @@ void log_job_free(log_job *j) {
     base_free(j);
 }
 
-static size_t sinks_now(log_sink out[static 16]) {
+static __thread int in_sinks; /* of lg.in_sinks, this thread's: a sink may itself log */
+static size_t enter_sinks(log_sink out[static 16]) {
     pthread_mutex_lock(&lg.lock);
     size_t n = lg.n_sinks;
     memcpy(out, lg.sinks, n * sizeof *out);
+    lg.in_sinks++, in_sinks++;
     pthread_mutex_unlock(&lg.lock);
     return n;
+}
+static void leave_sinks(void) {
+    pthread_mutex_lock(&lg.lock);
+    lg.in_sinks--, in_sinks--;
+    pthread_cond_broadcast(&lg.changed);
+    pthread_mutex_unlock(&lg.lock);
+}
+static bool wait_for_change(int seconds) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += seconds;
+    return pthread_cond_timedwait(&lg.changed, &lg.lock, &until) == 0;
+}
+/* Until no other thread is in a sink, under the lock; false: one is for too long. */
+static bool wait_for_sinks(void) {
+    while (lg.in_sinks > in_sinks)
+        if (!wait_for_change(SINK_PATIENCE_S)) return false;
+    return true;
 }
 
 static void write_row(log_job *j) {
@@ -45,8 +71,9 @@ static void write_row(log_job *j) {
     for (size_t i = 0; j->metrics && i < j->row.n; i++)
         log_loss_seen(j->row.stage, j->row.values[i].name, j->row.values[i].value, j->row.step);
     log_sink sinks[16];
-    size_t n = sinks_now(sinks);
+    size_t n = enter_sinks(sinks);
     for (size_t i = 0; i < n; i++) sinks[i].row(sinks[i].user, &j->row);
+    leave_sinks();
 }
 
 static __thread bool on_logger;
@@ -160,7 +187,11 @@ void log_drain(void) {
     if (on_logger || lazy_on_reader()) return;
     log_requests_now();
     pthread_mutex_lock(&lg.lock);
-    while (lg.under_way > 0) pthread_cond_wait(&lg.changed, &lg.lock);
+    while (lg.under_way > 0)
+        if (!atomic_load(&ending_now))
+            pthread_cond_wait(&lg.changed, &lg.lock);
+        else if (!wait_for_change(ROW_PATIENCE_S))
+            break; /* what is left is of threads that are held, or a sink has failed as well */
     pthread_mutex_unlock(&lg.lock);
     if (log_engine_peek()) log_ranks_take_failure();
 }
@@ -180,9 +211,10 @@ void log_open_default_sinks(void) {
 bool log_give_artifact(const log_artifact *a) {
     if (world_get()->rank != 0) return true;
     log_sink sinks[16];
-    size_t n = sinks_now(sinks);
+    size_t n = enter_sinks(sinks);
     bool shown = false;
     for (size_t i = 0; i < n; i++) shown = (sinks[i].artifact && sinks[i].artifact(sinks[i].user, a)) || shown;
+    leave_sinks();
     return shown;
 }
 
@@ -206,8 +238,9 @@ void log_remove_sink(const log_sink *s) {
             lg.n_sinks--;
             found = true;
         }
+    bool left = found && wait_for_sinks();
     pthread_mutex_unlock(&lg.lock);
-    if (found && s->close) s->close(s->user);
+    if (left && s->close) s->close(s->user);
 }
 
 void log_close(void) {

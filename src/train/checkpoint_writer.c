@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "base/ending.h"
 #include "dist/restart.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_listed.h"
@@ -97,6 +98,7 @@ static xt_status perform(job *j) {
 
 static void *serve(void *user) {
     struct checkpoint_writer *w = user;
+    ending_exempts_thread();
     pthread_mutex_lock(&w->lock);
     for (;;) {
         while (!w->waiting && !w->ends) pthread_cond_wait(&w->changed, &w->lock);

@@ -1,5 +1,6 @@
 /* The calls of user functions that are under way. Such a function may be left by longjmp. Its call is on a part of the
  * stack then that is not in use any more, which the next look finds by the addresses: the stack grows downwards. */
+#include "base/ending.h"
 #include "base/handle.h"
 #include "lazy/core/ctx.h"
 
@@ -139,6 +140,7 @@ __attribute__((constructor)) static void make_thread_in(void) {
 }
 
 void lazy_thread_is_ours(void) {
+    ending_exempts_thread();
     if (thread_in_made && !pthread_getspecific(thread_in)) pthread_setspecific(thread_in, nothing);
 }
 

@@ -1,9 +1,12 @@
 /* The reader thread: values asked for with xt_when_ready arrive from the device in any order and are handed out in the
  * order they were asked for. */
+#include "base/ending.h"
 #include "lazy/program/program.h"
 
 #include <math.h>
 #include <time.h>
+
+enum { LAST_PATIENCE_S = 5 }; /* for a function that runs when the program ends */
 
 typedef struct job {
     lazy_buf *buf;
@@ -159,8 +162,9 @@ static void tell(lazy_requester asked, double seconds) {
 
 /* A function that a value was handed to is itself what this would wait for. */
 void lazy_reader_drain(void) {
-    double seconds = on_reader ? 0 : patience();
     if (on_reader) return;
+    bool ending = atomic_load(&ending_now);
+    double seconds = ending ? LAST_PATIENCE_S : patience();
     pthread_mutex_lock(&rd.lock);
     for (bool told = false; rd.head || rd.busy;) {
         struct timespec until;
@@ -172,6 +176,7 @@ void lazy_reader_drain(void) {
         if (told || !(seconds > 0 && seconds < 1e6))
             pthread_cond_wait(&rd.changed, &rd.lock);
         else if (!wait_until(&until) && rd.busy && rd.done == done) {
+            if (ending) break; /* it has failed as well, and is held */
             tell(rd.asked, seconds);
             told = true;
         }

@@ -1,6 +1,7 @@
 /* Step boundaries: collect what the step must leave behind, run the one program that makes it, hand the results to
  * their slots, end the step. */
 #include "coll/coll.h"
+#include "base/ending.h"
 #include "lazy/core/left.h"
 #include "lazy/core/listeners.h"
 #include "lazy/step/step.h"
@@ -374,6 +375,7 @@ static void end_step_of_function(void) {
 
 bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_kept) {
     lazy_reader_at_return(end_step_of_function);
+    ending_enter();
     lazy_forget_left(c);
     c->in_boundary = true;
     note_place(c, cause, src);
@@ -407,6 +409,7 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_ke
     c->call_ended_step = false;
     lazy_step_passed(c, cause, counts, ok);
     c->in_boundary = false;
+    ending_leave();
     return ok;
 }
 
