@@ -21,6 +21,7 @@ struct xt_status_s {
     src_id given_at;
     const void *returns_to, *thread;
     xt_status older, newer;
+    struct given *list; /* of these */
 };
 
 static const char *const code_names[] = {
@@ -243,43 +244,51 @@ uint64_t status_number(xt_status s) {
 }
 
 /* --- unseen --- */
-static struct {
-    pthread_mutex_t lock;
+/* Those that nobody has looked at, and those of which that was told: they stay the program's, and are no leak of memory
+ * when it ends for them. */
+static struct given {
     xt_status oldest, newest;
-} unseen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} unseen, told;
+static pthread_mutex_t given_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local char this_thread; /* by its address */
+
+static void put_on(struct given *list, xt_status s) {
+    s->list = list;
+    s->older = list->newest;
+    s->newer = NULL;
+    *(s->older ? &s->older->newer : &list->oldest) = s;
+    list->newest = s;
+}
+
+static void take_off(xt_status s) {
+    *(s->older ? &s->older->newer : &s->list->oldest) = s->newer;
+    *(s->newer ? &s->newer->older : &s->list->newest) = s->older;
+    s->list = NULL;
+    s->given_by = NULL;
+}
 
 void status_give(xt_status s, const char *name, const xt_src *src, const void *returns_to) {
     if (!s || is_static(s)) return;
-    pthread_mutex_lock(&unseen.lock);
+    pthread_mutex_lock(&given_lock);
     if (!s->given_by) {
         s->given_by = name;
         s->given_at = src_intern(src);
         s->returns_to = returns_to;
         s->thread = &this_thread;
-        s->older = unseen.newest;
-        s->newer = NULL;
-        *(s->older ? &s->older->newer : &unseen.oldest) = s;
-        unseen.newest = s;
+        put_on(&unseen, s);
     }
-    pthread_mutex_unlock(&unseen.lock);
-}
-
-static void take_off(xt_status s) {
-    *(s->older ? &s->older->newer : &unseen.oldest) = s->newer;
-    *(s->newer ? &s->newer->older : &unseen.newest) = s->older;
-    s->given_by = NULL;
+    pthread_mutex_unlock(&given_lock);
 }
 
 static void seen(xt_status s) {
-    if (!s || !s->given_by) return;
-    pthread_mutex_lock(&unseen.lock);
-    if (s->given_by) take_off(s);
-    pthread_mutex_unlock(&unseen.lock);
+    if (!s || !s->list) return;
+    pthread_mutex_lock(&given_lock);
+    if (s->list) take_off(s);
+    pthread_mutex_unlock(&given_lock);
 }
 
 xt_status status_take_unseen(bool any_thread) {
-    pthread_mutex_lock(&unseen.lock);
+    pthread_mutex_lock(&given_lock);
     xt_status s = unseen.oldest, copy = NULL;
     while (s && !any_thread && s->thread != &this_thread) s = s->newer;
     if (s) {
@@ -289,18 +298,19 @@ xt_status status_take_unseen(bool any_thread) {
                               "(xt_status_free)",
                               s->given_by);
         take_off(s);
+        put_on(&told, s);
     }
-    pthread_mutex_unlock(&unseen.lock);
+    pthread_mutex_unlock(&given_lock);
     return copy;
 }
 
 void status_all_seen(void) {
-    pthread_mutex_lock(&unseen.lock);
+    pthread_mutex_lock(&given_lock);
     for (xt_status s = unseen.oldest, next; s; s = next) {
         next = s->newer;
         if (s->thread == &this_thread) take_off(s);
     }
-    pthread_mutex_unlock(&unseen.lock);
+    pthread_mutex_unlock(&given_lock);
 }
 
 static void look_at(xt_status s) {
