@@ -246,9 +246,7 @@ uint64_t status_number(xt_status s) {
 /* --- unseen --- */
 /* Those that nobody has looked at, and those of which that was told: they stay the program's, and are no leak of memory
  * when it ends for them. */
-static struct given {
-    xt_status oldest, newest;
-} unseen, told;
+static struct given { xt_status oldest, newest; } unseen, told;
 static pthread_mutex_t given_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local char this_thread; /* by its address */
 

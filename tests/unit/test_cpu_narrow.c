@@ -41,10 +41,24 @@ static unsigned char *make_matrix(narrow_kind kind, int64_t rows, int64_t depth)
 typedef struct size {
     int64_t m, rows, depth, group;
 } size;
-static const size sizes[] = {{1, 1, 32, 32}, {1, 37, 96, 32}, {3, 18, 128, 64}, {4, 5, 64, 64}, {7, 33, 192, 96}};
+static const size sizes[] = {{1, 1, 32, 32},    {1, 37, 96, 32},  {3, 18, 128, 64}, {4, 5, 64, 64},
+                             {7, 33, 192, 96},  {5, 19, 416, 32}, {2, 21, 320, 64}, {1, 18, 384, 128},
+                             {6, 22, 512, 256}, {1, 17, 768, 96}};
 static const int64_t odd_depths[] = {1, 17, 100}; /* of floats */
 
-static void check_kernel(narrow_kind kind, size s, const char *name, narrow_fn fn) {
+static void product(narrow_kind kind, size s, const narrow_set *set, const float *x, const void *matrix,
+                    const float *factors, float *out) {
+    narrow_product p = {.kind = kind, .m = s.m, .rows = s.rows, .depth = s.depth, .group = s.group};
+    cpu_team team = {.threads = 1};
+    narrow_plan_for(&p, set);
+    float *scratch = base_malloc(narrow_scratch(&p) + 1);
+    assert_non_null(scratch);
+    narrow_run(&p, &team, x, matrix, factors, out, scratch);
+    base_free(scratch);
+    team_deinit(&team);
+}
+
+static void check_kernel(narrow_kind kind, size s, const char *name, const narrow_set *set) {
     unsigned char *matrix = make_matrix(kind, s.rows, s.depth);
     int64_t groups = s.depth / s.group;
     float *x = base_malloc((size_t)(s.m * s.depth) * sizeof *x), *out = base_malloc((size_t)(s.m * s.rows) * 4),
@@ -54,8 +68,7 @@ static void check_kernel(narrow_kind kind, size s, const char *name, narrow_fn f
     for (int64_t i = 0; i < s.m * s.depth; i++) x[i] = (float)(next(&seed) % 4096) / 2048 - 1;
     for (int64_t i = 0; i < s.rows * groups; i++) factors[i] = (float)(next(&seed) % 100) / 64;
     bool whole = kind > NARROW_F16;
-    narrow_call c = {matrix, whole ? factors : NULL, x, out, s.rows, s.depth, s.group, s.m, s.rows};
-    fn(&c);
+    product(kind, s, set, x, matrix, whole ? factors : NULL, out);
     for (int64_t i = 0; i < s.m; i++) {
         for (int64_t r = 0; r < s.rows; r++) {
             double want = 0, size_of = 1;
@@ -69,8 +82,7 @@ static void check_kernel(narrow_kind kind, size s, const char *name, narrow_fn f
                 fail_msg("%s kind %d, %lld x %lld x %lld: %g instead of %g", name, (int)kind, (long long)s.m,
                          (long long)s.rows, (long long)s.depth, (double)out[i * s.rows + r], want);
         }
-        narrow_call one = {matrix, whole ? factors : NULL, x + i * s.depth, alone, s.rows, s.depth, s.group, 1, s.rows};
-        fn(&one);
+        product(kind, (size){1, s.rows, s.depth, s.group}, set, x + i * s.depth, matrix, whole ? factors : NULL, alone);
         assert_memory_equal(alone, out + i * s.rows, (size_t)s.rows * sizeof *alone);
     }
     base_free(matrix);
@@ -84,22 +96,21 @@ static void test_kernels(void **state) {
     (void)state;
     struct {
         const char *name;
-        const narrow_fn *fns;
+        const narrow_set *set;
         bool here;
     } sets[] = {
-        {"base", narrow_base, true},
+        {"base", &narrow_base, true},
 #if defined(__x86_64__)
-        {"avx2", narrow_avx2, simd_level() >= 1},
-        {"avx512", narrow_avx512, simd_level() >= 2},
+        {"avx2", &narrow_avx2, simd_level() >= 1},
+        {"avx512", &narrow_avx512, simd_level() >= 2},
 #endif
     };
     for (size_t k = 0; k < BASE_COUNT(sets); k++)
         for (int kind = 0; sets[k].here && kind < NARROW_KINDS; kind++) {
             for (size_t i = 0; i < BASE_COUNT(sizes); i++)
-                check_kernel((narrow_kind)kind, sizes[i], sets[k].name, sets[k].fns[kind]);
+                check_kernel((narrow_kind)kind, sizes[i], sets[k].name, sets[k].set);
             for (size_t i = 0; kind <= NARROW_F16 && i < BASE_COUNT(odd_depths); i++)
-                check_kernel((narrow_kind)kind, (size){2, 9, odd_depths[i], odd_depths[i]}, sets[k].name,
-                             sets[k].fns[kind]);
+                check_kernel((narrow_kind)kind, (size){2, 9, odd_depths[i], odd_depths[i]}, sets[k].name, sets[k].set);
         }
 }
 
@@ -114,7 +125,7 @@ static void test_threads(void **state) {
         cpu_team team = {.threads = t ? 3 : 1};
         narrow_plan(&p);
         team_enter(&team, true);
-        narrow_run(&p, &team, x, matrix, NULL, out[t]);
+        narrow_run(&p, &team, x, matrix, NULL, out[t], NULL);
         team_leave(&team);
         team_deinit(&team);
     }

@@ -4,7 +4,8 @@
 
 static xt_status run(const cpu_call *c) {
     const narrow_product *p = c->thunk->state;
-    narrow_run(p, &c->device->team, c->in[0], c->in[1], c->thunk->op->n_in > 2 ? c->in[2] : NULL, c->out[0]);
+    narrow_run(p, &c->device->team, c->in[0], c->in[1], c->thunk->op->n_in > 2 ? c->in[2] : NULL, c->out[0],
+               c->scratch);
     return NULL;
 }
 static const cpu_kernel narrow_kernel = {"narrow-product", run, .anywhere = true};
@@ -47,6 +48,7 @@ CPU_LOWER(narrow) {
                         .n_in = op->n_in,
                         .n_out = 1,
                         .state = s,
+                        .scratch_bytes = narrow_scratch(&p),
                         .flops = 2 * (double)p.m * (double)p.rows * (double)p.depth,
                         .bytes = in + (double)ir_type_bytes(op->out[0].type)};
     *out_done = true;

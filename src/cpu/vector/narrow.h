@@ -5,6 +5,10 @@
  * A matrix is [rows, depth], the sum along its rows. A group's 4-bit integers lie in depth / 2 bytes, the first half of
  * the group in the low bits and the second in the high bits, each with 8 added.
  *
+ * 4-bit integers come out of words of 32 bits, a vector of them at a time: the lowest four bits of each word, then the
+ * next. So that they meet vectors of x, x is put into that order before: element k * lanes + i of a block is that of
+ * the k-th four bits of word i. What is left of a row that is no whole block stays as it is.
+ *
  * Every number of the result is one sum in an order that depth and the instruction set alone decide, so that a row of x
  * gives the same bits alone and among others. Compiled once per instruction set (narrow_*.c include narrow.inc). */
 #ifndef XT_SRC_CPU_VECTOR_NARROW_H
@@ -17,14 +21,18 @@ typedef enum narrow_kind { NARROW_BF16, NARROW_F16, NARROW_I8, NARROW_U4, NARROW
 typedef struct narrow_call { /* rows [0, rows) of the matrix with m rows of x */
     const void *matrix;
     const float *factors; /* [rows, depth / group]; NULL for floats */
-    const float *x; /* [m, depth] */
+    const float *x; /* [m, depth], the first `ordered` of each row in the order of the words of the matrix */
     float *out; /* out[i * out_stride + row] */
-    int64_t rows, depth, group, m, out_stride;
+    int64_t rows, depth, group, m, out_stride, ordered;
 } narrow_call;
 typedef void (*narrow_fn)(const narrow_call *c);
-extern const narrow_fn narrow_base[NARROW_KINDS];
+typedef struct narrow_set { /* of an instruction set */
+    narrow_fn fn[NARROW_KINDS];
+    int lanes; /* of a vector of floats */
+} narrow_set;
+extern const narrow_set narrow_base;
 #if defined(__x86_64__)
-extern const narrow_fn narrow_avx2[NARROW_KINDS], narrow_avx512[NARROW_KINDS];
+extern const narrow_set narrow_avx2, narrow_avx512;
 #endif
 
 typedef struct narrow_product {
@@ -33,10 +41,14 @@ typedef struct narrow_product {
     int64_t m, rows, depth, group; /* group: of integers, a multiple of 32 that divides depth */
     /* Set by narrow_plan: */
     narrow_fn fn;
+    int64_t lanes, ordered;
 } narrow_product;
-void narrow_plan(narrow_product *p);
+void narrow_plan(narrow_product *p); /* for this processor */
+void narrow_plan_for(narrow_product *p, const narrow_set *set);
+/* Bytes of scratch memory that narrow_run wants. */
+size_t narrow_scratch(const narrow_product *p);
 void narrow_run(const narrow_product *p, const cpu_team *team, const float *x, const void *matrix, const float *factors,
-                float *out);
+                float *out, float *scratch);
 size_t narrow_row_bytes(narrow_kind kind, int64_t depth);
 
 #endif

@@ -28,6 +28,15 @@ static inline void from_u4(const uint8_t *p, vec *low, vec *high) {
     *low = (vec)_mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_and_si256(bytes, _mm256_set1_epi32(15)), eight));
     *high = (vec)_mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(bytes, 4), eight));
 }
+typedef uint32_t words __attribute__((vector_size(VECTOR), aligned(1), may_alias));
+static inline vec lowest_u4(words w) {
+    const __m256i low = _mm256_and_si256((__m256i)w, _mm256_set1_epi32(15));
+    return (vec)_mm256_cvtepi32_ps(_mm256_sub_epi32(low, _mm256_set1_epi32(8)));
+}
+static inline vec spread(const float *f, int64_t per) {
+    if (per >= LANES) return (vec)_mm256_set1_ps(*f);
+    return (vec)_mm256_set_m128(_mm_set1_ps(f[1]), _mm_set1_ps(f[0])); /* per is 4 */
+}
 #include "cpu/vector/narrow.inc"
 #if defined(__clang__)
 #pragma clang attribute pop

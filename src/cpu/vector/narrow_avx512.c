@@ -33,6 +33,18 @@ static inline void from_u4(const uint8_t *p, vec *low, vec *high) {
     *low = (vec)_mm512_permutexvar_ps(bytes, numbers);
     *high = (vec)_mm512_permutexvar_ps(_mm512_srli_epi32(bytes, 4), numbers);
 }
+typedef uint32_t words __attribute__((vector_size(VECTOR), aligned(1), may_alias));
+static inline vec lowest_u4(words w) {
+    const __m512 numbers = _mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7);
+    return (vec)_mm512_permutexvar_ps((__m512i)w, numbers);
+}
+static inline vec spread(const float *f, int64_t per) {
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    if (per >= LANES) return (vec)_mm512_set1_ps(*f);
+    if (per == 4)
+        return (vec)_mm512_permutexvar_ps(_mm512_srli_epi32(lanes, 2), _mm512_castps128_ps512(_mm_loadu_ps(f)));
+    return (vec)_mm512_mask_blend_ps(0xff00, _mm512_set1_ps(f[0]), _mm512_set1_ps(f[1])); /* per is 8 */
+}
 #include "cpu/vector/narrow.inc"
 #if defined(__clang__)
 #pragma clang attribute pop

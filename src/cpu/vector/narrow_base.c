@@ -71,4 +71,13 @@ static inline void from_u4(const uint8_t *p, vec *low, vec *high) {
     for (int i = 0; i < LANES; i++) (*low)[i] = (float)((p[i] & 15) - 8), (*high)[i] = (float)((p[i] >> 4) - 8);
 }
 #endif
+typedef uint32_t words __attribute__((vector_size(VECTOR), aligned(1), may_alias));
+static inline vec lowest_u4(words w) {
+    typedef int32_t numbers __attribute__((vector_size(VECTOR)));
+    return __builtin_convertvector((numbers)(w & 15) - 8, vec);
+}
+static inline vec spread(const float *f, int64_t per) { /* at least LANES */
+    (void)per;
+    return (vec){f[0], f[0], f[0], f[0]};
+}
 #include "cpu/vector/narrow.inc"
