@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -14,6 +13,7 @@
 
 #include "base/base.h"
 #include "base/private_file.h"
+#include "base/process.h"
 #include "base/shown.h"
 #include "base/unfinished.h"
 
@@ -104,42 +104,71 @@ static xt_status no_file(const char *target) {
 }
 
 /* --- what killed processes were writing --- */
-/* "model.safetensors.tmp.4711.0": this user's, of a process that is gone from this machine. Who writes holds a lock on
- * the file, by which a process of another machine or container, with any number, is seen. */
-bool file_is_abandoned(int folder, const char *name) {
+enum { LEAVING_MS = 1000 /* so long a process that is on its way out is waited for */ };
+typedef enum leftover { NO_LEFTOVER, IN_USE, ABANDONED } leftover;
+
+/* "model.safetensors.tmp.4711.88125.0": the third file of a process and its start (process_ticks); earlier versions
+ * wrote no start. */
+static bool parse_temporary(const char *name, int *out_pid, uint64_t *out_ticks) {
     const char *tail = NULL;
-    for (const char *p = name; (p = strstr(p, ".tmp.")); p++) tail = p;
-    char *end, *last;
-    long pid = tail ? strtol(tail + 5, &end, 10) : 0;
-    if (pid <= 0 || *end != '.' || end[1] < '0' || end[1] > '9') return false;
-    strtol(end + 1, &last, 10);
-    if (*last || pid == (long)getpid() || kill((pid_t)pid, 0) == 0 || errno != ESRCH) return false;
-    struct stat st;
-    int fd = file_open_regular(folder, name, &st);
-    bool gone = fd >= 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0;
-    if (fd >= 0) close(fd);
-    return gone;
+    uint64_t numbers[3] = {0};
+    int n = 0;
+    for (const char *p = name; (p = strstr(p, ".tmp.")); p++) tail = p + 5;
+    for (; tail && *tail >= '0' && *tail <= '9' && n < 3; n++) {
+        char *end;
+        numbers[n] = strtoull(tail, &end, 10);
+        tail = *end == '.' ? end + 1 : end;
+    }
+    *out_pid = numbers[0] <= INT_MAX ? (int)numbers[0] : 0;
+    *out_ticks = n == 3 ? numbers[1] : 0;
+    return n >= 2 && !*tail && *out_pid;
 }
 
-/* True once for each file that this process writes, nearly: it is looked for what others left of it then. */
-static bool is_first_look(const char *target) {
-    static _Atomic uint64_t seen[256];
-    uint64_t h = hash_bytes(target, strlen(target), (hash128){0}).lo | 1;
-    return atomic_exchange(&seen[h / 2 % BASE_COUNT(seen)], h) != h;
+/* This user's, of a process that is gone from this machine. Who writes holds a lock on the file, by which a process of
+ * another machine or container, with any number, is seen. */
+static leftover leftover_of(int folder, const char *name) {
+    int pid;
+    uint64_t ticks;
+    struct stat st;
+    if (!parse_temporary(name, &pid, &ticks)) return NO_LEFTOVER;
+    if (pid == (int)getpid() && (!ticks || ticks == process_ticks(pid))) return NO_LEFTOVER;
+    if (process_stays_alive(pid, ticks, LEAVING_MS)) return IN_USE;
+    int fd = file_open_regular(folder, name, &st);
+    bool ours = fd >= 0 && st.st_uid == geteuid(), free = ours && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0) close(fd);
+    return free ? ABANDONED : ours ? IN_USE : NO_LEFTOVER;
+}
+
+bool file_is_abandoned(int folder, const char *name) {
+    return leftover_of(folder, name) == ABANDONED;
+}
+
+/* Targets of this process that were looked at, nearly all: what others left of one is looked for when it is first
+ * written. */
+static _Atomic uint64_t looked_at[256];
+
+static _Atomic uint64_t *look_of(const char *target, uint64_t *out_hash) {
+    *out_hash = hash_bytes(target, strlen(target), (hash128){0}).lo | 1;
+    return &looked_at[*out_hash / 2 % BASE_COUNT(looked_at)];
 }
 
 /* Removes what dead processes left of this target: a run that is killed while it writes is started again, and writes
- * the same file. */
+ * the same file. Where another process seems to be at it, which may be dying, the next write looks again. */
 static void sweep(const char *target) {
+    uint64_t hash;
+    _Atomic uint64_t *look = look_of(target, &hash);
+    if (atomic_exchange(look, hash) == hash) return;
     const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
     size_t n = strlen(name);
-    if (!is_first_look(target)) return;
     char *folder = slash ? base_strndup(target, (size_t)(slash - target) + (slash == target)) : base_strdup(".");
     DIR *d = folder ? opendir(folder) : NULL;
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (strncmp(e->d_name, name, n) == 0 && strncmp(e->d_name + n, ".tmp.", 5) == 0 &&
-            file_is_abandoned(dirfd(d), e->d_name) && unlinkat(dirfd(d), e->d_name, 0) == 0)
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (strncmp(e->d_name, name, n) != 0 || strncmp(e->d_name + n, ".tmp.", 5) != 0) continue;
+        leftover is = leftover_of(dirfd(d), e->d_name);
+        if (is == ABANDONED && unlinkat(dirfd(d), e->d_name, 0) == 0)
             log_msg(XT_SEV_INFO, "%s: what a killed run had written of it (%s) is removed", target, e->d_name);
+        if (is == IN_USE) atomic_store(look, 0);
+    }
     if (d) closedir(d);
     base_free(folder);
 }
@@ -165,7 +194,8 @@ static xt_status open_temporary(file_writer *w, mode_t mode) {
     sweep(w->target);
     do {
         str_clear(&name);
-        str_printf(&name, "%s.tmp.%ld.%u", w->target, (long)getpid(), atomic_fetch_add(&serial, 1));
+        str_printf(&name, "%s.tmp.%ld.%llu.%u", w->target, (long)getpid(),
+                   (unsigned long long)process_ticks((int)getpid()), atomic_fetch_add(&serial, 1));
         if (name.failed) {
             str_free(&name);
             return status_oom(strlen(w->target), "a file name");

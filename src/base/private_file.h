@@ -51,7 +51,8 @@ xt_status file_output_target(const char *path, char **out);
 /* Opens such a target for writing where it may be no regular file, without waiting for somebody who reads it (a FIFO
  * that nobody reads is ENXIO); writing waits as usual. `flags`: O_CREAT, O_APPEND, ... -1: errno says why. */
 int file_open_output(const char *target, int flags);
-/* `name` in `folder` is what a file_writer of a process that is gone had written; it can be removed. */
+/* `name` in `folder` is what a file_writer of a process that is gone had written; it can be removed. A process that is
+ * dying is waited for, for a second. */
 bool file_is_abandoned(int folder, const char *name);
 bool file_writer_patches(const file_writer *w); /* not where it writes into a pipe or a device, which has no "before" */
 xt_status file_output_failed(const char *path); /* of errno */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/private_file.h"
+#include "base/process.h"
 #include "base/unfinished.h"
 
 static blackbox *box;
@@ -29,18 +30,6 @@ const char *box_kind_name(box_kind k) {
     static const char *const names[BOX_KIND_COUNT] = {"",      "step",   "compile", "disk hit", "execution", "read",
                                                       "error", "growth", "jump",    "watchdog", "signal"};
     return (unsigned)k < BOX_KIND_COUNT ? names[k] : "?";
-}
-
-static uint64_t start_ticks(void) {
-    char text[1024];
-    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0) close(fd);
-    if (n <= 0) return 0;
-    text[n] = '\0';
-    char *p = strrchr(text, ')');
-    for (int field = 2; p && field < 22; field++) p = strchr(p + 1, ' ');
-    return p ? strtoull(p + 1, NULL, 10) : 0;
 }
 
 /* --- the crash folder --- */
@@ -283,7 +272,7 @@ static void describe_process(blackbox *b) {
     b->world = w->size;
     b->launched = w->launched;
     b->state = BOX_RUNNING;
-    b->start_ticks = start_ticks();
+    b->start_ticks = process_ticks(b->pid);
     b->began_unix_s = t.tv_sec;
     b->began_ns = b->beat_ns = clock_ns();
     crash_oom_file(b->oom_file, sizeof b->oom_file);

@@ -13,6 +13,7 @@
 
 #include "crash/crash.h"
 #include "base/private_file.h"
+#include "base/process.h"
 #include "base/shown.h"
 
 static pthread_mutex_t folder_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -63,20 +64,6 @@ const char *blackbox_folder_problem(char *out_folder, size_t n) {
     return why;
 }
 
-static uint64_t ticks_of(int pid) {
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0) close(fd);
-    if (n <= 0) return 0;
-    text[n] = '\0';
-    char *p = strrchr(text, ')');
-    if (p && (p[2] == 'Z' || p[2] == 'X')) return 0; /* dead, and not waited for yet */
-    for (int field = 2; p && field < 22; field++) p = strchr(p + 1, ' ');
-    return p ? strtoull(p + 1, NULL, 10) : 0;
-}
-
 /* A box in a crash folder may be anybody's: what is shown of it moves no cursor, and a name forges no line. Paths that
  * are opened stay as they are. */
 static void terminate(char *text, size_t n, const char *kept) {
@@ -106,8 +93,7 @@ bool blackbox_load(const char *path, box_file *out) {
     if (b->n_history < 0 || b->n_history > BOX_HISTORY) b->n_history = 0;
     if (b->n_places < 0 || b->n_places >= BOX_PLACES) b->n_places = 0;
     for (int i = 0; i < BOX_ROWS; i++) NAME(b->rows[i].role), NAME(b->rows[i].where), NAME(b->rows[i].path);
-    uint64_t ticks = ticks_of(b->pid);
-    out->alive = ticks != 0 && ticks == b->start_ticks;
+    out->alive = process_alive(b->pid, b->start_ticks);
     return true;
 }
 

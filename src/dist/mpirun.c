@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "crash/crash.h"
 #include "dist/dist_int.h"
 #include "dist/supervise.h"
@@ -96,25 +97,14 @@ static void note_signal(int sig) {
     signals[sig]++;
 }
 
-/* The parent of a process, 0 when it cannot be read; the name in front may hold anything. */
-static pid_t parent_of(const char *pid) {
-    char path[300], text[512];
-    snprintf(path, sizeof path, "/proc/%s/stat", pid);
-    FILE *f = fopen(path, "re");
-    if (!f) return 0;
-    text[fread(text, 1, sizeof text - 1, f)] = 0;
-    fclose(f);
-    const char *p = strrchr(text, ')');
-    return p && p[1] == ' ' ? (pid_t)strtol(p + 3, NULL, 10) : 0;
-}
-
 /* Its children: the ranks of this host. How many there are. */
 static int signal_ranks(pid_t mpirun, int sig) {
     DIR *d = opendir("/proc");
     int n = 0;
     for (struct dirent *e; d && (e = readdir(d));) {
-        if (e->d_name[0] < '1' || e->d_name[0] > '9' || parent_of(e->d_name) != mpirun) continue;
-        n += kill((pid_t)strtol(e->d_name, NULL, 10), sig) == 0;
+        process_seen p;
+        int pid = (int)strtol(e->d_name, NULL, 10);
+        if (process_look(pid, &p) && p.parent == mpirun) n += kill(pid, sig) == 0;
     }
     if (d) closedir(d);
     return n;

@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/private_file.h"
+#include "base/process.h"
 
 static char folder[64];
 
@@ -96,17 +98,17 @@ static void what_cannot_be_read(void **state) {
     base_free(data);
 }
 
-/* A child that is killed in the middle of writing `path`. */
+/* A child that is killed in the middle of writing `path`, and nobody has waited for it. */
 static pid_t killed_while_writing(const char *path) {
     pid_t pid = fork();
+    siginfo_t how;
     if (pid == 0) {
         file_writer *w;
         if (!file_writer_open(path, &w)) kill(getpid(), SIGKILL);
         _exit(1);
     }
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &how, WEXITED | WNOWAIT), 0);
+    assert_true(how.si_code == CLD_KILLED && how.si_status == SIGKILL);
     return pid;
 }
 
@@ -114,8 +116,9 @@ static void what_a_killed_run_was_writing_is_removed(void **state) {
     (void)state;
     char *path = in_folder("out"), *other = in_folder("out2");
     char held[300], living[300];
-    pid_t dead = killed_while_writing(path);
-    killed_while_writing(other);
+    pid_t dead = killed_while_writing(path), dead_too = killed_while_writing(other);
+    assert_int_equal(waitpid(dead, NULL, 0), dead);
+    assert_int_equal(waitpid(dead_too, NULL, 0), dead_too);
     assert_int_equal(entries(), 2);
     /* one that a process holds whose number means nothing here, and one of a process that lives */
     snprintf(held, sizeof held, "%s.tmp.%ld.99", path, (long)dead);
@@ -135,6 +138,63 @@ static void what_a_killed_run_was_writing_is_removed(void **state) {
     base_free(path);
     base_free(other);
     assert_int_equal(entries(), 0);
+}
+
+static void make_empty(const char *path) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+/* A number that means something is not yet the process: a zombie has its number still, another process, also this one,
+ * may have got it since, as the start tells that stands beside it. */
+static void the_dead_are_known_by_more_than_their_number(void **state) {
+    (void)state;
+    char *path = in_folder("zombies");
+    char name[300];
+    pid_t zombie = killed_while_writing(path);
+    const pid_t others[] = {getppid(), getpid()};
+    for (int i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "%s.tmp.%ld.%llu.0", path, (long)others[i],
+                 (unsigned long long)process_ticks(others[i]) - 1);
+        make_empty(name);
+    }
+    assert_int_equal(entries(), 3);
+    assert_null(file_write_all(path, "new", 3));
+    assert_int_equal(entries(), 1);
+    assert_int_equal(waitpid(zombie, NULL, 0), zombie);
+    for (int i = 0; i < 2; i++) { /* of those that live nothing goes */
+        snprintf(name, sizeof name, "%s.tmp.%ld.%llu.77", path, (long)others[i],
+                 (unsigned long long)process_ticks(others[i]));
+        make_empty(name);
+        assert_false(file_is_abandoned(AT_FDCWD, name));
+        assert_null(file_write_all(path, "new", 3));
+        assert_int_equal(entries(), 2);
+        assert_int_equal(unlink(name), 0);
+    }
+    assert_int_equal(unlink(path), 0);
+    base_free(path);
+}
+
+/* What could not be judged at the first write of a file is looked at again at the next. */
+static void what_was_held_is_looked_at_again(void **state) {
+    (void)state;
+    char *path = in_folder("again");
+    char held[300];
+    pid_t dead = killed_while_writing(path);
+    assert_int_equal(waitpid(dead, NULL, 0), dead);
+    snprintf(held, sizeof held, "%s.tmp.%ld.1.99", path, (long)dead);
+    int fd = open(held, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0 && flock(fd, LOCK_SH) == 0); /* as a dying process does, until it is dead */
+    for (int i = 0; i < 2; i++) {
+        assert_null(file_write_all(path, "new", 3));
+        assert_int_equal(entries(), 2);
+    }
+    close(fd);
+    assert_null(file_write_all(path, "new", 3));
+    assert_int_equal(entries(), 1);
+    assert_int_equal(unlink(path), 0);
+    base_free(path);
 }
 
 static void abandoned_and_failed_writes_leave_the_old_file(void **state) {
@@ -273,6 +333,8 @@ int main(void) {
         cmocka_unit_test(write_and_read_back),
         cmocka_unit_test(what_cannot_be_read),
         cmocka_unit_test(what_a_killed_run_was_writing_is_removed),
+        cmocka_unit_test(the_dead_are_known_by_more_than_their_number),
+        cmocka_unit_test(what_was_held_is_looked_at_again),
         cmocka_unit_test(abandoned_and_failed_writes_leave_the_old_file),
         cmocka_unit_test(odd_targets),
         cmocka_unit_test(folders),

@@ -242,6 +242,41 @@ static void derived_names(void **state) {
     assert_int_equal(shm_files("plugin"), 0);
 }
 
+/* Files of words that nobody uses again go with whoever starts next, by a word or as a launcher; those of ranks that
+ * live stay. */
+static void words_of_the_dead_go(void **state) {
+    (void)state;
+    for (int by_word = 0; by_word < 2; by_word++) {
+        char dead[48], living[48], next[48], *made = NULL;
+        int codes[2];
+        snprintf(dead, sizeof dead, "test-dead-%d-%d", by_word, (int)getpid());
+        snprintf(living, sizeof living, "test-living-%d-%d", by_word, (int)getpid());
+        snprintf(next, sizeof next, "test-next-%d-%d", by_word, (int)getpid());
+        pid_t zombie = start_rank(dead, 0, 3, stuck_body, NULL), alone = start_rank(living, 0, 3, stuck_body, NULL);
+        for (int i = 0; i < 6000 && (shm_files(dead) + shm_files(living) < 2); i++) usleep(10000);
+        assert_int_equal(shm_files(dead) + shm_files(living), 2);
+        usleep(300000); /* behind its slot */
+        siginfo_t how;
+        kill(zombie, SIGKILL);
+        assert_int_equal(waitid(P_PID, (id_t)zombie, &how, WEXITED | WNOWAIT), 0);
+        if (by_word)
+            run_word(next, 2, word_body, codes);
+        else
+            assert_null(coll_create(2, &made));
+        assert_int_equal(shm_files(dead), 0);
+        assert_int_equal(shm_files(living), 1);
+        if (made) coll_destroy(made);
+        base_free(made);
+        kill(alone, SIGKILL);
+        waitpid(zombie, NULL, 0);
+        waitpid(alone, NULL, 0);
+        assert_null(coll_create(2, &made));
+        assert_int_equal(shm_files(living), 0);
+        coll_destroy(made);
+        base_free(made);
+    }
+}
+
 static void check_refusal(const char *name, int rank, int size, xt_code code, const char *part) {
     coll_group *g = NULL;
     xt_status st = coll_open(name, rank, size, 0.2, &g);
@@ -451,6 +486,7 @@ int main(void) {
         cmocka_unit_test(a_dead_rank_is_noticed),
         cmocka_unit_test(a_departed_rank_is_noticed),
         cmocka_unit_test(agreed_words),
+        cmocka_unit_test(words_of_the_dead_go),
         cmocka_unit_test(derived_names),
         cmocka_unit_test(refusals),
         cmocka_unit_test(dead_before_joining),

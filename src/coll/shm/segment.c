@@ -1,5 +1,6 @@
 /* Steps of a segment: publishing, waiting, and finding out why a rank does not come. The rules are in segment.h. */
 #include "coll/shm/segment.h"
+#include "base/process.h"
 #include "base/relax.h"
 
 #include <errno.h>
@@ -66,46 +67,15 @@ void segment_leave(segment *s, slot_state state, const char *why) {
     segment_ring(s);
 }
 
-/* Field 22 of /proc/PID/stat is the start time and field 3 the state; the name in field 2 may hold anything, so we
- * count from its ')'. */
-static bool process_stat(int pid, char *out_state, uint64_t *out_start) {
-    char path[40], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *f = fopen(path, "re");
-    if (!f) return false;
-    size_t n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = 0;
-    char *p = strrchr(text, ')');
-    if (!p || p[1] != ' ') return false;
-    *out_state = p[2];
-    p += 2;
-    for (int field = 3; field < 22 && p; field++) p = (p = strchr(p, ' ')) ? p + 1 : NULL;
-    if (!p) return false;
-    *out_start = strtoull(p, NULL, 10);
-    return true;
-}
-
-bool process_alive(int pid, uint64_t start) {
-    char state;
-    uint64_t now_start;
-    if (pid <= 0) return false;
-    if (process_stat(pid, &state, &now_start)) return state != 'Z' && state != 'X' && (!start || now_start == start);
-    return kill(pid, 0) == 0 || errno == EPERM; /* without /proc the pid alone has to do */
-}
-
-static uint64_t pid_space(void) {
-    struct stat st;
-    return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
-}
-
 void segment_fill_slot(seg_slot *slot, int pid) {
-    char state;
-    uint64_t start = 0;
-    if (!process_stat(pid, &state, &start)) start = 0;
-    atomic_store(&slot->pid_space, pid_space());
-    atomic_store(&slot->start, start);
+    atomic_store(&slot->pid_space, process_space());
+    atomic_store(&slot->start, process_ticks(pid));
     atomic_store(&slot->pid, pid);
+}
+
+bool segment_slot_lives(const seg_slot *slot) {
+    int pid = atomic_load(&slot->pid);
+    return pid && (atomic_load(&slot->pid_space) != process_space() || process_alive(pid, atomic_load(&slot->start)));
 }
 
 /* The other side may be writing: copy first, terminate, then use. */
@@ -155,8 +125,6 @@ static void own_position(segment *s, const char *what, str *out) {
 xt_status segment_check_rank(segment *s, int r, const char *what) {
     seg_slot *slot = &s->slots[r];
     slot_state state = (slot_state)atomic_load(&slot->state);
-    int pid = atomic_load(&slot->pid);
-    bool here = atomic_load(&slot->pid_space) == pid_space();
     const char *fate = NULL;
     if (s->parent && state != SLOT_FAILED && state != SLOT_CLOSED) { /* it may have given up in the larger group */
         slot = &s->parent->slots[s->parent_ranks[r]];
@@ -165,7 +133,7 @@ xt_status segment_check_rank(segment *s, int r, const char *what) {
     }
     if (state == SLOT_CLOSED) fate = "has left the run";
     if (state == SLOT_FAILED) fate = "has given up";
-    if (!fate && pid && here && !process_alive(pid, atomic_load(&slot->start))) fate = "has ended";
+    if (!fate && atomic_load(&slot->pid) && !segment_slot_lives(slot)) fate = "has ended";
     if (!fate) return NULL;
     str text = STR_INIT;
     char why[COLL_NOTE_SIZE];
@@ -191,8 +159,7 @@ static void exits_of(const segment *s, coll_end which, bool also, str *out) {
         char how[COLL_END_SIZE];
         int pid = atomic_load(&slot->pid);
         coll_end end = (coll_end)atomic_load(&slot->end);
-        bool gone = atomic_load(&slot->state) == SLOT_CLOSED || (pid && atomic_load(&slot->pid_space) == pid_space() &&
-                                                                 !process_alive(pid, atomic_load(&slot->start)));
+        bool gone = atomic_load(&slot->state) == SLOT_CLOSED || (pid && !segment_slot_lives(slot));
         if (r == s->rank || (end != which && !(also && !end && gone))) continue;
         memcpy(how, slot->how, sizeof how);
         how[sizeof how - 1] = 0;

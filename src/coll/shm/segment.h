@@ -102,7 +102,7 @@ bool segment_confirm(xt_status *st, int64_t *since);
 /* "rank 1 (pid 12) at a.c:3 ...; rank 2 ..." of those below step `want` */
 void segment_describe(segment *s, uint64_t want, str *out);
 void segment_fill_slot(seg_slot *slot, int pid);
-bool process_alive(int pid, uint64_t start);
+bool segment_slot_lives(const seg_slot *slot); /* its process; also one that cannot be judged from here */
 
 /* Names of segments that this process made, or words (segment_file.c). */
 xt_status shm_create(int size, char **out_name);

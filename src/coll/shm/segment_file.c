@@ -5,10 +5,11 @@
  *    nothing behind; the token guards against a file number that was used again.
  *  - a WORD the ranks agree on (Ray, SLURM, mpirun without a launcher of ours): DIR/xtrain-UID-WORD, 0600. Under the
  *    file's lock the first to come fills it in, each takes its slot, the last unlinks it. A file whose ranks are all
- *    dead is left from a killed run: it is unlinked and made anew. A file that was unlinked while one waited for the
- *    lock is another group's: one looks again. */
+ *    dead is left from a killed run: it is unlinked and made anew; of other words too, whoever starts next with this
+ *    user. A file that was unlinked while one waited for the lock is another group's: one looks again. */
 #include "coll/shm/segment.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -137,6 +138,9 @@ static xt_status new_token(uint64_t *out) {
     return status_errno("reading random bytes", "");
 }
 
+static char *word_path(const char *word);
+static void sweep_words(void);
+
 static xt_status make(int size, made *m) {
     uint64_t token;
     XT_TRY(new_token(&token));
@@ -166,6 +170,7 @@ static void unmake(made *m) {
 xt_status shm_create(int size, char **out_name) {
     if (size < 1 || size > MAX_RANKS)
         return status_new(XT_INVALID_ARGUMENT, NULL, "a run of %d ranks; 1 to %d are possible", size, MAX_RANKS);
+    sweep_words();
     made *m = base_calloc(1, sizeof *m);
     if (!m) return status_oom(sizeof *m, "the ranks' shared memory");
     m->fd = -1;
@@ -181,8 +186,6 @@ xt_status shm_create(int size, char **out_name) {
     pthread_mutex_unlock(&made_lock);
     return NULL;
 }
-
-static char *word_path(const char *word);
 
 void shm_destroy(const char *name) {
     if (!name) return;
@@ -270,12 +273,15 @@ static xt_status attach_made(const char *name, int rank, int size, segment *out)
 
 /* --- agreed words --- */
 
+static const char *word_folder(void) {
+    return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+}
+
 static char *word_path(const char *word) {
     if (!word[0] || strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != strlen(word))
         return NULL;
-    const char *dir = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     str path = STR_INIT;
-    str_printf(&path, "%s/xtrain-%u-%s", dir, (unsigned)geteuid(), word);
+    str_printf(&path, "%s/xtrain-%u-%s", word_folder(), (unsigned)geteuid(), word);
     if (path.failed || path.len > 240) {
         str_free(&path);
         return NULL;
@@ -287,9 +293,8 @@ static bool occupied(seg_slot *slot) {
     return atomic_load(&slot->pid) != 0;
 }
 
-static bool occupant_lives(seg_slot *slot) {
-    return atomic_load(&slot->state) == SLOT_JOINED &&
-           process_alive(atomic_load(&slot->pid), atomic_load(&slot->start));
+static bool occupant_lives(const seg_slot *slot) {
+    return atomic_load(&slot->state) == SLOT_JOINED && segment_slot_lives(slot);
 }
 
 /* Left from a killed run: someone was here and nobody lives, or the one in our place does not. */
@@ -311,6 +316,40 @@ static xt_status own_file(int fd, const char *path) {
     return status_new(XT_PERMISSION_DENIED, NULL,
                       "%s belongs to another user or is open to others; remove it or choose another XT_RENDEZVOUS",
                       path);
+}
+
+/* Under the lock of fd: nobody who lives is in it, nor comes. Who waits for the lock looks again, and makes it anew. A
+ * file of another version's cannot be read, and stays. */
+static bool nobody_in(int fd, const char *path) {
+    struct stat st;
+    seg_header h;
+    seg_slot slot;
+    xt_status s = own_file(fd, path);
+    bool nobody = !s && fstat(fd, &st) == 0 && st.st_nlink > 0;
+    read_header(fd, &h);
+    if (nobody && h.magic) s = check_header(&h, (size_t)st.st_size, (int)h.size, path);
+    for (size_t r = 0; nobody && !s && h.magic && r < h.size; r++)
+        nobody = pread(fd, &slot, sizeof slot, (off_t)(h.slots_at + r * sizeof slot)) == (ssize_t)sizeof slot &&
+                 !occupant_lives(&slot);
+    nobody = nobody && !s;
+    xt_status_free(s);
+    return nobody;
+}
+
+/* A run that is killed before its last rank has come leaves its file, and its word may never be used again. */
+static void sweep_words(void) {
+    char own[32];
+    const char *dir = word_folder();
+    DIR *d = opendir(dir);
+    int n = snprintf(own, sizeof own, "xtrain-%u-", (unsigned)geteuid());
+    for (struct dirent *e; d && (e = readdir(d));) {
+        int fd = strncmp(e->d_name, own, (size_t)n) == 0 ? file_open_regular(dirfd(d), e->d_name, NULL) : -1;
+        if (fd < 0) continue;
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0 && nobody_in(fd, e->d_name) && unlinkat(dirfd(d), e->d_name, 0) == 0)
+            log_msg(XT_SEV_INFO, "%s/%s, the shared memory of ranks that are all dead, is removed", dir, e->d_name);
+        close(fd);
+    }
+    if (d) closedir(d);
 }
 
 /* Under the lock of fd. Without an error, *out_joined says whether we are in; if not, the file has been unlinked and
@@ -361,6 +400,7 @@ static xt_status attach_word(const char *word, int rank, int size, int64_t deadl
                           word);
     xt_status st = NULL;
     bool joined = false;
+    sweep_words();
     while (!st && !joined) {
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0) {
