@@ -132,6 +132,9 @@ static void end_fit(xt_trainer *t, bool ok) {
     save_last(t, ok);
     xt_status unsaved = checkpoint_wait(t);
     if (unsaved) lazy_fail(unsaved);
+    /* once more: who wrote there may still have been dying when this fit began */
+    train_sweep_behind(t);
+    model_checkpoint_sweep(t);
     log_forget_step(LOG_TRAIN); /* a run that resumes has it from the checkpoint */
     /* none ends before rank 0's checkpoint is written: the launcher would end the rest */
     if (t->stop_signal && ok && !lazy_pending() && world_get()->size > 1)

@@ -207,6 +207,12 @@ const char *model_checkpoint_folder(const xt_trainer *t) {
     return first ? first->o.dirpath : NULL;
 }
 
+void model_checkpoint_sweep(const xt_trainer *t) {
+    size_t i = 0;
+    for (const saver *m; (m = next_saver(t, &i));)
+        if (m->dir) checkpoint_folder_sweep(m->dir);
+}
+
 /* Before the first validation of this fit its values are not there: such a save is of last.ckpt alone. */
 static bool too_early(const xt_trainer *t, const saver *m) {
     double probe;

@@ -175,7 +175,7 @@ static void say_header(const xt_trainer *t) {
 }
 
 /* The killed run that this one goes on from wrote to a folder of its own: what it left unfinished is nobody's now. */
-static void sweep_behind(const xt_trainer *t) {
+void train_sweep_behind(const xt_trainer *t) {
     const char *from = world_get()->rank == 0 ? t->resumed_from : NULL, *slash = from ? strrchr(from, '/') : NULL;
     char *folder = !from    ? NULL
                    : !slash ? base_strdup(".")
@@ -200,7 +200,7 @@ static xt_status resume(xt_trainer *t) {
     XT_TRY(checkpoint_restart_point(&point));
     const char *from = point ? point : t->o.resume;
     xt_status s = from ? checkpoint_load(t, from) : NULL;
-    if (!s) sweep_behind(t);
+    if (!s) train_sweep_behind(t);
     if (s && !point && status_code(s) == XT_NOT_FOUND) s = not_found(s, from);
     base_free(point);
     return s;

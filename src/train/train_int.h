@@ -276,6 +276,7 @@ extern const char *const callback_modes[]; /* of .mode in tables of options: xt_
 
 /* start.c */
 xt_status train_begin(xt_trainer *t, const xt_src *src); /* module, optimizer, run folder, header, resume */
+void train_sweep_behind(const xt_trainer *t); /* what the run that was resumed left unfinished */
 xt_status train_strategy(xt_trainer *t, const xt_src *src); /* makes the mesh that .strategy needs; once */
 xt_status train_module(xt_trainer *t, const xt_task *task);
 
@@ -355,6 +356,7 @@ xt_status run_dir_make(const char *runs, const char *name, char **out);
 bool run_dir_unmake(const char *dir);
 /* The newest last.ckpt (or on_exception.ckpt) of the run, or of the folder `also` (NULL: none). */
 xt_status run_dir_last(const char *asked, const char *runs, const char *name, const char *also, char **out_checkpoint);
+void model_checkpoint_sweep(const xt_trainer *t); /* what killed runs left unfinished in its folders */
 const char *model_checkpoint_folder(const xt_trainer *t); /* the first one's own dirpath; NULL */
 const char *train_runs_dir(const xt_trainer *t);
 const char *train_run_name(const xt_trainer *t);

@@ -3,7 +3,10 @@
 #include "train_kept_test.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
+
+#include "base/process.h"
 
 static int fit(int64_t epochs, const char *resume) {
     xt_trainer *t = kept_trainer(epochs, resume);
@@ -43,6 +46,38 @@ static void unfinished_files_of_the_dead_go(void **state) {
     assert_int_equal(access(in_kept("mine.tmp.1"), F_OK), 0);
     assert_non_null(strstr(told, "1 unfinished checkpoint of a killed run removed"));
     assert_int_equal(unlink(in_kept(alive)) | unlink(in_kept("mine.tmp.1")), 0);
+}
+
+/* A run that is started again while the killed one is still dying: at its end it looks once more, there and in the
+ * folder that it goes on from. */
+static pid_t dying;
+static void dies(xt_trainer *t, bool ok, void *user) {
+    (void)t, (void)ok, (void)user;
+    kill(dying, SIGKILL); /* and nobody waits for it */
+}
+static void those_who_die_meanwhile_are_found_at_the_end(void **state) {
+    (void)state;
+    static const xt_callback_desc killer = {.struct_size = sizeof killer, .name = "killer", .fit_end = dies};
+    char first[64], from[128], left[128];
+    snprintf(first, sizeof first, "%s", kept);
+    snprintf(from, sizeof from, "%s", in_kept("last.ckpt"));
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        if ((dying = fork()) == 0)
+            for (;;) pause();
+        snprintf(left, sizeof left, "%s/epoch=1-step=4.ckpt.tmp.%d.%llu.3", first, (int)dying,
+                 (unsigned long long)process_ticks(dying));
+        touch(left);
+        snprintf(kept, sizeof kept, elsewhere ? "%s/beside" : "%s/kept", dir);
+        xt_trainer *t = kept_trainer(2 + elsewhere, from);
+        xt_trainer_add(t, xt_model_checkpoint(.dirpath = kept, .save_top_k = -1));
+        xt_trainer_add(t, xt_callback_new(&killer, NULL));
+        assert_int_equal(kept_fit(t), 0);
+        xt_finish();
+        snprintf(kept, sizeof kept, "%s", first);
+        assert_int_equal(access(left, F_OK), -1);
+        assert_non_null(strstr(told, "1 unfinished checkpoint of a killed run removed"));
+        assert_int_equal(waitpid(dying, NULL, 0), dying);
+    }
 }
 
 /* A run that goes on in a folder of its own removes them from the one that it goes on from. */
@@ -133,9 +168,11 @@ static void a_missing_folder_is_named(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unfinished_files_of_the_dead_go), cmocka_unit_test(also_where_the_run_goes_on_from),
-        cmocka_unit_test(what_is_further_than_last_is_taken), cmocka_unit_test(the_last_of_an_earlier_run_stays),
-        cmocka_unit_test(a_missing_folder_is_named)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unfinished_files_of_the_dead_go),
+                                       cmocka_unit_test(also_where_the_run_goes_on_from),
+                                       cmocka_unit_test(those_who_die_meanwhile_are_found_at_the_end),
+                                       cmocka_unit_test(what_is_further_than_last_is_taken),
+                                       cmocka_unit_test(the_last_of_an_earlier_run_stays),
+                                       cmocka_unit_test(a_missing_folder_is_named)};
     return cmocka_run_group_tests(tests, kept_setup, kept_teardown);
 }
