@@ -400,6 +400,20 @@ static bool finish_epoch(loop *l) {
     return !lazy_pending();
 }
 
+/* A run that resumes behind the last batch of the fit, or of an epoch, has weights that no pass has asked for. A
+ * forward pass over a batch's shape, which is recorded and not run, makes tensors of them, for hooks, for checkpoints
+ * and for the program behind the fit. A network that takes something else than a batch's x keeps them for its first
+ * pass. */
+static void make_tensors(const xt_trainer *t) {
+    lazy_hold trial = {.trial = true};
+    if (!t->resumed_from || xt_module_tensors(t->net) || lazy_pending()) return;
+    lazy_hold_errors(&trial);
+    xt_status s = xt_module_build(t->net, loader_x(t->train));
+    if (s) lazy_forget_error();
+    xt_status_free(s);
+    lazy_release_errors(&trial);
+}
+
 static bool run_epoch(loop *l) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
@@ -408,6 +422,7 @@ static bool run_epoch(loop *l) {
     t->epoch_batches = t->position.batch;
     t->whole_epoch = false;
     if (t->position.batch == 0) t->row_seen = false; /* else the epoch goes on */
+    if (t->epoch_batches >= l->batches) make_tensors(t);
     t->accumulate = t->o.accumulate_grad_batches;
     if (!l->loader_ready || xt_loader_epoch(t->train) != t->epoch || t->position.batch)
         xt_loader_set_epoch(t->train, t->epoch, t->position.batch);
@@ -417,7 +432,9 @@ static bool run_epoch(loop *l) {
     TRAIN_CALL(t, epoch_start, t);
     if (task->on_train_epoch_start) task->on_train_epoch_start(t->net, t->epoch, task->user);
     log_between_send(t->global_step);
-    bool ok = run_batches(l) && finish_epoch(l);
+    bool ok = run_batches(l);
+    if (ok) make_tensors(t); /* of a stream only now it is known that it has no more */
+    ok = ok && finish_epoch(l);
     result_epoch(t, began, &before);
     return ok;
 }
@@ -438,24 +455,11 @@ static void tell_steps_left(const xt_trainer *t) {
                 (long long)t->global_step, (long long)t->o.max_epochs, (long long)t->o.max_steps);
 }
 
-/* A run that resumes with nothing left to train has weights that no pass has asked for. A forward pass over a batch's
- * shape, which is recorded and not run, makes tensors of them, for hooks and for the program behind the fit. A network
- * that takes something else than a batch's x keeps them for its first pass. */
-static void make_tensors(const xt_trainer *t) {
-    lazy_hold trial = {.trial = true};
-    if (xt_module_tensors(t->net) || lazy_pending()) return;
-    lazy_hold_errors(&trial);
-    xt_status s = xt_module_build(t->net, loader_x(t->train));
-    if (s) lazy_forget_error();
-    xt_status_free(s);
-    lazy_release_errors(&trial);
-}
-
 bool fit_epochs(xt_trainer *t, const xt_src *src) {
     loop l = {.t = t, .src = src, .batches = t->train_limit};
     l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;
     tell_nothing_left(t);
-    if (t->resumed_from && !(epochs_left(t) && steps_left(t))) make_tensors(t);
+    if (!(epochs_left(t) && steps_left(t))) make_tensors(t);
     /* an earlier fit used the time */
     if (t->max_time_ns && train_ranks_agree(t->max_time_ns == 1 || t->elapsed_before_ns >= t->max_time_ns))
         stopping_check(t);

@@ -277,6 +277,38 @@ static void a_resumed_end_has_its_weights(void **state) {
     xt_finish();
 }
 
+/* A run that was killed behind the last step of an epoch, and before the epoch's end: no batch of it is left. Hooks and
+ * checkpoints of that end, and the program behind the fit, have the weights, also where it was the last epoch. */
+static int without_weights;
+static void look_for_weights(xt_trainer *t, void *user) {
+    (void)user;
+    without_weights += xt_module_tensors(xt_trainer_module(t)) == 0;
+}
+static void a_run_cut_behind_an_epochs_last_step(void **state) {
+    (void)state;
+    static const xt_callback_desc looks = {.struct_size = sizeof looks, .name = "looks", .epoch_end = look_for_weights};
+    static const char *const files[] = {"cut/epoch=0-step=4.ckpt", "cut/epoch=1-step=8.ckpt"};
+    float want[6] = {0}, got[6] = {0};
+    xt_trainer *t = TRAINER(.max_epochs = 2);
+    xt_trainer_add(t, xt_model_checkpoint(.dirpath = in_dir("cut"), .every_n_steps = 1, .save_top_k = -1));
+    assert_int_equal(fit(t, 4, 0), 0);
+    assert_true(xt_read(xt_module_find(xt_trainer_module(t), "fc.weight"), want, sizeof want));
+    xt_finish();
+    for (int i = 0; i < 2; i++) {
+        without_weights = 0;
+        t = TRAINER(.max_epochs = 2, .resume = in_dir(files[i]));
+        xt_trainer_add(t, xt_model_checkpoint(.dirpath = in_dir(i ? "on1" : "on0"), .every_n_epochs = 1));
+        xt_trainer_add(t, xt_callback_new(&looks, NULL));
+        assert_int_equal(fit(t, 4, 0), 0);
+        assert_int_equal(steps, i ? 0 : 4);
+        assert_int_equal(without_weights, 0);
+        assert_true(xt_read(xt_module_find(xt_trainer_module(t), "fc.weight"), got, sizeof got));
+        assert_memory_equal(got, want, sizeof want);
+        assert_true(file_exists(in_dir(i ? "on1/last.ckpt" : "on0/last.ckpt")));
+        xt_finish();
+    }
+}
+
 static void time_and_smoke_runs_end(void **state) {
     (void)state;
     xt_trainer *t = TRAINER(.max_time = "0.02s");
@@ -501,6 +533,7 @@ int main(void) {
         T(sanity_batches_leave_no_trace),
         T(a_second_fit_goes_on),
         T(a_resumed_end_has_its_weights),
+        T(a_run_cut_behind_an_epochs_last_step),
         T(lower_bounds_win),
         T(time_and_smoke_runs_end),
         T(mistakes_are_told_before_the_first_batch),
