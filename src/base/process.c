@@ -11,8 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIELD_STATE = 3, FIELD_PARENT = 4, FIELD_FLAGS = 9, FIELD_THREADS = 20, FIELD_TICKS = 22, LOOK_MS = 5 };
+enum { FIELD_STATE = 3, FIELD_PARENT = 4, FIELD_FLAGS = 9, FIELD_THREADS = 20, FIELD_TICKS = 22, FIELD_PENDING = 31 };
+enum { LOOK_MS = 5 };
 #define EXITING 0x4u /* the kernel's PF_EXITING */
+#define KILLED (1u << (SIGKILL - 1)) /* a signal that waits for the thread to run */
 
 static bool read_stat(int pid, char *out, size_t n) {
     char path[40];
@@ -35,13 +37,14 @@ bool process_look(int pid, process_seen *out) {
     if (!p || p[1] != ' ' || !p[2]) return false;
     *out = (process_seen){.state = p[2]};
     p++;
-    for (int field = FIELD_STATE; field <= FIELD_TICKS; field++) {
+    for (int field = FIELD_STATE; field <= FIELD_PENDING; field++) {
         unsigned long long v = field == FIELD_STATE ? 0 : strtoull(p + 1, NULL, 10);
         if (field == FIELD_PARENT) out->parent = (int)v;
         if (field == FIELD_FLAGS) out->leaves = (v & EXITING) != 0;
+        if (field == FIELD_PENDING) out->leaves = out->leaves || (v & KILLED) != 0;
         if (field == FIELD_THREADS) out->threads = (int)v;
         if (field == FIELD_TICKS) out->ticks = v;
-        if (field < FIELD_TICKS && !(p = strchr(p + 1, ' '))) return false;
+        if (field < FIELD_PENDING && !(p = strchr(p + 1, ' '))) return false;
     }
     return true;
 }

@@ -67,6 +67,7 @@ const st_entry *st_at(const st_file *f, size_t i);
 const st_entry *st_find(const st_file *f, const char *name); /* NULL when absent */
 const char *st_get_meta(const st_file *f, const char *key); /* NULL when absent */
 hash128 st_header(const st_file *f); /* the same hash of what was read */
+int st_descriptor(const st_file *f); /* of the file itself, for pread; -1: its tensors lie in others */
 /* Reads all data once, in file order, and compares. *out_has: the file has sums; without any it is no error. */
 xt_status st_check_sums(st_file *f, bool *out_has);
 xt_status st_read(st_file *f, const st_entry *e, void *dst, size_t n);

@@ -222,6 +222,9 @@ xt_status st_open(const char *path, st_file **out) {
 hash128 st_header(const st_file *f) {
     return f->header;
 }
+int st_descriptor(const st_file *f) {
+    return f->f ? fileno(f->f) : -1;
+}
 size_t st_count(const st_file *f) {
     return f->n;
 }

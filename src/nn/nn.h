@@ -213,10 +213,12 @@ xt_status nn_convert(nn_loaded *l, const ir_type *want); /* in place; does nothi
 /* What most files of weights and most modules are, n elements of it; the values are those of nn_convert. */
 bool nn_converts_some(xt_dtype have, xt_dtype want);
 void nn_convert_some(xt_dtype have, const void *from, xt_dtype want, void *to, int64_t n);
+struct st_file;
+/* xt_load_with for whoever has the file open and has compared its checksums: what was compared is what is loaded,
+ * though another file may have the path by now. */
+xt_status nn_load_opened(const xt_src *src, xt_module *m, struct st_file *f, const char *path, xt_load_opts o);
 /* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded
  * from a file. */
-/* xt_load_with for whoever has compared the file's checksums already */
-xt_status nn_load_checked(const xt_src *src, xt_module *m, const char *path, xt_load_opts o);
 xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data);
 void nn_count_text(double n, char out[32]); /* Lightning's way: 123, 1.2 K, 12.3 M, 400 T, 5,000 T */
 void nn_append_summary(str *text, const xt_module *m, int most); /* the table of layers, at most so many lines */

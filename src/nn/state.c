@@ -432,29 +432,23 @@ static xt_status run_load(load *l) {
     return write_values(l);
 }
 
-static xt_status load_file(const xt_src *src, xt_module *m, const char *path, xt_load_opts o, bool checked) {
-    bool has_sums;
-    if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_load: a module and a path are needed");
+xt_status nn_load_opened(const xt_src *src, xt_module *m, st_file *f, const char *path, xt_load_opts o) {
     xt_load_report unused, *report = o.report ? o.report : &unused;
     memset(report, 0, sizeof *report);
     load l = {.src = src,
               .r = m->root,
+              .f = f,
               .path = path,
               .prefix = o.prefix ? o.prefix : "",
               .transposed = o.transposed,
               .rename = o.rename,
               .strict = o.strict != XT_OFF,
-              .report = report};
-    if (rehearsal_on() && !file_exists(path)) return NULL; /* what the rehearsal itself saved was not written */
-    XT_TRY(nn_rename_check(o.rename, "xt_load: rename"));
-    XT_TRY(st_open(path, &l.f));
-    l.found = map_new();
-    l.values = map_new();
-    l.child = child_prefix(m);
+              .report = report,
+              .found = map_new(),
+              .values = map_new(),
+              .child = child_prefix(m)};
     xt_status s = l.found && l.values && l.child ? NULL : status_oom(sizeof(void *), path);
-    if (!s && !checked) s = st_check_sums(l.f, &has_sums); /* of a file that has any */
     if (!s) s = run_load(&l);
-    st_close(l.f);
     map_free(l.found, NULL);
     map_free(l.values, nn_loaded_free);
     base_free(l.child);
@@ -462,10 +456,17 @@ static xt_status load_file(const xt_src *src, xt_module *m, const char *path, xt
 }
 
 xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_load_opts o) {
-    return load_file(src, m, path, o, false);
-}
-xt_status nn_load_checked(const xt_src *src, xt_module *m, const char *path, xt_load_opts o) {
-    return load_file(src, m, path, o, true);
+    bool has_sums;
+    st_file *f;
+    if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_load: a module and a path are needed");
+    if (o.report) memset(o.report, 0, sizeof *o.report);
+    if (rehearsal_on() && !file_exists(path)) return NULL; /* what the rehearsal itself saved was not written */
+    XT_TRY(nn_rename_check(o.rename, "xt_load: rename"));
+    XT_TRY(st_open(path, &f));
+    xt_status s = st_check_sums(f, &has_sums); /* of a file that has any */
+    if (!s) s = nn_load_opened(src, m, f, path, o);
+    st_close(f);
+    return s;
 }
 
 xt_status xt_load_at(const xt_src *src, xt_module *m, const char *path) {

@@ -51,21 +51,17 @@ xt_status checkpoint_ranks_take(const checkpoint_ranks *r, const xt_module *m, s
 void checkpoint_ranks_forget(checkpoint_ranks *r);
 xt_status checkpoint_ranks_restore(xt_module *m, st_file *f, const char *path);
 
-/* checkpoint_hosts.c: of a run on several hosts, which may not share folders. Every rank calls these at the same place.
- */
+/* checkpoint_hosts.c: of a run of several ranks, whose hosts may not share folders. Every rank calls these at the same
+ * place. */
 typedef struct checkpoint_source {
     char *path; /* as it is named to the user */
-    char *local; /* where this rank reads it, in place of path, while it is open; NULL: there */
-    int fd;
     st_file *f;
 } checkpoint_source;
-bool checkpoint_several_hosts(void);
 /* What a group that was started again goes on from; base_free, NULL: there is nothing. */
 xt_status checkpoint_restart_point(char **out);
-/* Opens c->path, which hosts that do not have it get from one that has; of several states, the furthest. To be closed
+/* Opens c->path, which ranks that do not have it get from one that has; of several states, the furthest. To be closed
  * in any case. */
 xt_status checkpoint_source_open(checkpoint_source *c);
-const char *checkpoint_source_name(const checkpoint_source *c);
 void checkpoint_source_close(checkpoint_source *c);
 
 /* checkpoint_running.c: as checkpoint_ranks.c, for running means, and for tensors of callbacks that are of_ranks. */

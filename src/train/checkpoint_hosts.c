@@ -1,8 +1,11 @@
-/* Checkpoints of a run on several hosts, which may share a folder or not. All ranks call these at the same place.
+/* Checkpoints of a run of several ranks, on hosts which may share a folder or not. All ranks call these at the same
+ * place.
  *  - Which checkpoint a group goes on from that was started again: rank 0 of the group before noted its checkpoints on
  *    its own host, where other ranks may be now; so all say what they see, and the furthest counts.
  *  - Where a host does not have the file, it gets it from one that has: the bytes go once to each host, into an unnamed
- *    file of the first rank there, which the others reach through /proc; nothing is left behind. */
+ *    file of the first rank there, which the others reach through /proc; nothing is left behind.
+ *  - Also on one host a path may name one file when a rank opens it and the next when another does, as a run that still
+ *    goes on, or is dying, replaces it: what they have open is compared, and all go on from the furthest. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -17,21 +20,24 @@
 
 enum { PIECE = 4 << 20, HOST_BYTES = 64 };
 
-bool checkpoint_several_hosts(void) {
+static bool several_hosts(void) {
     const world *w = world_get();
     return w->size > 1 && w->local_size < w->size;
 }
 
-/* How far the checkpoint of that name is; -1 where this host has none, or it cannot be read. */
-static int64_t step_of(const char *path, hash128 *out_header) {
+/* How far the checkpoint is; -1 where it cannot be read. */
+static int64_t step_in(const st_file *f) {
+    int64_t step;
+    const char *text = f ? st_get_meta(f, "global_step") : NULL;
+    if (!f) return -1;
+    if (!text) return 0; /* weights alone */
+    return parse_i64(text, &step) ? step : -1;
+}
+
+static int64_t step_of(const char *path) {
     st_file *f = NULL;
-    int64_t step = -1;
-    xt_status s = st_open(path, &f);
-    const char *text = s ? NULL : st_get_meta(f, "global_step");
-    if (s || (text && !parse_i64(text, &step))) step = -1;
-    if (!s && !text) step = 0; /* weights alone */
-    if (out_header) *out_header = s ? (hash128){0, 0} : st_header(f);
-    xt_status_free(s);
+    xt_status_free(st_open(path, &f));
+    int64_t step = step_in(f);
     st_close(f);
     return step;
 }
@@ -48,7 +54,7 @@ static noted own_note(void) {
     noted best = {.step = -1};
     restart_points(points);
     for (int i = 0; i < RESTART_POINTS; i++) {
-        int64_t step = points[i] ? step_of(points[i], NULL) : -1;
+        int64_t step = points[i] ? step_of(points[i]) : -1;
         if (step > best.step) {
             best.step = step;
             snprintf(best.path, sizeof best.path, "%s", points[i]);
@@ -62,7 +68,7 @@ xt_status checkpoint_restart_point(char **out) {
     char *points[RESTART_POINTS];
     *out = NULL;
     if (xt_restarts() == 0) return NULL;
-    if (!checkpoint_several_hosts()) {
+    if (!several_hosts()) {
         restart_points(points);
         *out = points[0] ? points[0] : points[1];
         if (*out != points[1]) base_free(points[1]);
@@ -94,9 +100,13 @@ typedef struct seen { /* what a rank says of the file */
     int local_rank;
 } seen;
 
-static uint64_t size_of(const char *path) {
+static seen look(const st_file *f) {
     struct stat st;
-    return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+    seen own = {.step = step_in(f), .fd = -1, .local_rank = world_get()->local_rank};
+    if (f) own.header = st_header(f);
+    if (f && fstat(st_descriptor(f), &st) == 0) own.bytes = (uint64_t)st.st_size;
+    gethostname(own.host, sizeof own.host - 1);
+    return own;
 }
 
 static bool same_file(const seen *a, const seen *b) {
@@ -133,51 +143,57 @@ static xt_status pass_pieces(coll_group *g, int source, int from, int fd, uint64
     return late;
 }
 
-static xt_status copy_to_hosts(coll_group *g, int source, const char *path, const seen *all, int *out_fd) {
-    piece *p = base_malloc(sizeof *p);
+/* A rank of that host has it: the source's file, or a copy. */
+static const seen *holder_on(const seen *all, int ranks, const char *host, int source) {
+    for (int r = 0; r < ranks; r++)
+        if (strcmp(all[r].host, host) == 0 && (all[r].fd >= 0 || same_file(&all[r], &all[source]))) return &all[r];
+    return NULL;
+}
+
+/* One of each host that has none; every rank passes the bytes on. */
+static xt_status copy_to_hosts(coll_group *g, int source, const checkpoint_source *c, const seen *all, int *out_fd) {
+    bool some = false;
     const seen *own = &all[coll_rank(g)];
-    int from = -1; /* where it cannot be opened, the first piece says so */
-    if (coll_rank(g) == source) xt_status_free(file_open_input(path, false, &from, NULL));
-    *out_fd = own->local_rank == 0 && !same_file(own, &all[source]) ? unnamed_file() : -1;
+    *out_fd = -1;
+    for (int r = 0; r < coll_size(g); r++) some = some || !holder_on(all, coll_size(g), all[r].host, source);
+    if (!some) return NULL;
+    piece *p = base_malloc(sizeof *p);
+    int from = coll_rank(g) == source ? st_descriptor(c->f) : -1;
+    if (own->local_rank == 0 && !holder_on(all, coll_size(g), own->host, source)) *out_fd = unnamed_file();
     if (p) memset(p, 0, sizeof *p);
-    xt_status s = p ? pass_pieces(g, source, from, *out_fd, all[source].bytes, p) : status_oom(sizeof *p, path);
+    xt_status s = p ? pass_pieces(g, source, from, *out_fd, all[source].bytes, p) : status_oom(sizeof *p, c->path);
     base_free(p);
-    if (from >= 0) close(from);
     return s;
 }
 
-/* The copy that the first rank of this host holds, by a descriptor of our own. */
-static int open_copy(const seen *all, int ranks, const seen *own) {
+/* What a rank of this host holds, by a descriptor of our own. */
+static int open_held(const seen *all, int ranks, const seen *own, int source) {
+    const seen *holder = holder_on(all, ranks, own->host, source);
     char path[64];
-    for (int r = 0; r < ranks; r++) {
-        if (all[r].fd < 0 || strcmp(all[r].host, own->host) != 0) continue;
-        snprintf(path, sizeof path, "/proc/%d/fd/%d", all[r].pid, all[r].fd);
-        int fd;
-        xt_status s = file_open_input(path, false, &fd, NULL);
-        if (!s) return fd;
-        xt_status_free(s);
-    }
-    return -1;
+    int fd = -1;
+    if (!holder || holder->fd < 0) return -1;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", holder->pid, holder->fd);
+    xt_status_free(file_open_input(path, false, &fd, NULL));
+    return fd;
 }
 
 static xt_status spread(coll_group *g, int source, checkpoint_source *c, seen *all) {
-    int ranks = coll_size(g), held = -1;
+    int held = -1;
     seen own = all[coll_rank(g)];
     bool has = same_file(&own, &all[source]);
-    xt_status s = copy_to_hosts(g, source, c->path, all, &held);
+    xt_status s = copy_to_hosts(g, source, c, all, &held);
     own.pid = getpid();
-    own.fd = s ? -1 : held;
+    own.fd = s ? -1 : has ? st_descriptor(c->f) : held;
     xt_status told = coll_all_gather(g, &own, sizeof own, all);
     if (!s && !told && !has) {
-        c->fd = open_copy(all, ranks, &own);
-        if (c->fd < 0)
-            s = status_new(XT_UNAVAILABLE, NULL, "rank %d's copy of %s cannot be opened on host %s", source, c->path,
-                           own.host);
-        char local[32];
-        snprintf(local, sizeof local, "/proc/self/fd/%d", c->fd);
-        if (!s && !(c->local = base_strdup(local))) s = status_oom(sizeof local, c->path);
+        int fd = open_held(all, coll_size(g), &own, source);
+        st_close(c->f);
+        c->f = NULL;
+        s = fd < 0 ? status_new(XT_UNAVAILABLE, NULL, "rank %d's copy of %s cannot be opened on host %s", source,
+                                c->path, own.host)
+                   : st_open_fd(fd, c->path, &c->f);
     }
-    if (!told) told = coll_barrier(g, 0, "all hosts have the checkpoint");
+    if (!told) told = coll_barrier(g, 0, "all ranks have the checkpoint");
     if (held >= 0) close(held); /* those that read it have descriptors of their own */
     if (told) {
         xt_status_free(s);
@@ -193,12 +209,9 @@ static int find_source(const seen *all, int ranks) {
     return best;
 }
 
-static xt_status look_everywhere(coll_group *g, checkpoint_source *c, seen *all) {
+static xt_status look_everywhere(coll_group *g, checkpoint_source *c, seen *all, bool *out_passed) {
     int ranks = coll_size(g), lacking = 0, last = 0;
-    seen own = {.bytes = size_of(c->path), .fd = -1};
-    own.step = step_of(c->path, &own.header);
-    own.local_rank = world_get()->local_rank;
-    gethostname(own.host, sizeof own.host - 1);
+    seen own = look(c->f);
     XT_TRY(coll_all_gather(g, &own, sizeof own, all));
     int source = find_source(all, ranks);
     for (int r = 0; r < ranks; r++)
@@ -206,33 +219,32 @@ static xt_status look_everywhere(coll_group *g, checkpoint_source *c, seen *all)
             lacking++;
             last = r;
         }
-    if (!lacking || all[source].step < 0) return NULL; /* all have it; or nobody, which opening it tells */
+    if (!lacking || all[source].step < 0) return NULL; /* all have it; or nobody, which opening it has told */
     if (coll_rank(g) == 0)
-        log_msg(XT_SEV_INFO, "%d of %d ranks do not have %s (rank %d on host %s); rank %d on host %s passes it on",
-                lacking, ranks, c->path, last, all[last].host, source, all[source].host);
+        log_msg(XT_SEV_INFO, "%d of %d ranks do not have %s (rank %d on host %s%s); rank %d on host %s passes it on",
+                lacking, ranks, c->path, last, all[last].host, all[last].step < 0 ? "" : " has another of that name",
+                source, all[source].host);
+    *out_passed = true;
     return spread(g, source, c, all);
 }
 
 xt_status checkpoint_source_open(checkpoint_source *c) {
-    xt_status s = NULL;
-    if (checkpoint_several_hosts()) {
-        seen *all = base_calloc((size_t)world_get()->size, sizeof *all);
-        coll_group *g;
-        s = all ? coll_run_group(&g) : status_oom((size_t)world_get()->size * sizeof *all, c->path);
-        if (!s) s = look_everywhere(g, c, all);
-        base_free(all);
-    }
-    return s ? status_context(s, "%s", c->path) : st_open(checkpoint_source_name(c), &c->f);
-}
-
-const char *checkpoint_source_name(const checkpoint_source *c) {
-    return c->local ? c->local : c->path;
+    size_t ranks = (size_t)world_get()->size;
+    xt_status own = st_open(c->path, &c->f);
+    if (ranks <= 1) return own;
+    bool passed = false;
+    coll_group *g;
+    seen *all = base_calloc(ranks, sizeof *all);
+    xt_status s = all ? coll_run_group(&g) : status_oom(ranks * sizeof *all, c->path);
+    if (!s) s = look_everywhere(g, c, all, &passed);
+    base_free(all);
+    if (!s && !passed) return own;
+    xt_status_free(own);
+    return s ? status_context(s, "%s", c->path) : NULL;
 }
 
 void checkpoint_source_close(checkpoint_source *c) {
     st_close(c->f);
-    if (c->local && c->fd >= 0) close(c->fd);
-    base_free(c->local);
     base_free(c->path);
-    *c = (checkpoint_source){.fd = -1};
+    *c = (checkpoint_source){0};
 }

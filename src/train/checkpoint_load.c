@@ -417,14 +417,14 @@ static xt_status refuse_rehearsed(const st_file *f, const char *path) {
 /* To be closed in any case. f NULL without an error: what a rehearsal saved before was not written, so it goes on with
  * the zeros it has. What this host has no file for may be on another. */
 static xt_status open_checkpoint(xt_trainer *t, const char *given, checkpoint_source *c) {
-    *c = (checkpoint_source){.fd = -1};
+    *c = (checkpoint_source){0};
     bool word = strcmp(given, "last") == 0 || strcmp(given, "best") == 0;
     xt_status missing = find_file(t, given, &c->path);
     if (rehearsal_on() && (!c->path || !file_exists(c->path))) {
         xt_status_free(missing);
         return NULL;
     }
-    if (missing && (word || !checkpoint_several_hosts() || !(c->path = base_strdup(given)))) return missing;
+    if (missing && (word || world_get()->size <= 1 || !(c->path = base_strdup(given)))) return missing;
     xt_status s = checkpoint_source_open(c);
     if (missing) {
         xt_status_free(s ? s : missing);
@@ -448,8 +448,8 @@ static xt_status take_averages(xt_trainer *t, st_file *f, const char *path, bool
     *out_took = false;
     if (there && xt_module_tensors(t->net)) {
         *out_took = true;
-        return nn_load_checked(src_get(t->src), t->net, path,
-                               XT_OPTS(xt_load_opts, .prefix = average_prefix, .strict = XT_OFF));
+        return nn_load_opened(src_get(t->src), t->net, f, path,
+                              XT_OPTS(xt_load_opts, .prefix = average_prefix, .strict = XT_OFF));
     }
     for (size_t i = 0; there && !s && i < st_count(f); i++) {
         /* the first pass makes the module and takes its tensors from these */
@@ -481,8 +481,8 @@ xt_status checkpoint_for_pass(xt_trainer *t) {
     bool averages = false;
     /* a file of weights alone has neither */
     if (!s && (st_find(f, CHECKPOINT_CHECKSUM) || st_get_meta(f, "global_step"))) s = check_sum(f, path);
-    if (!s) s = nn_load_checked(src_get(t->src), t->net, checkpoint_source_name(&c), XT_OPTS(xt_load_opts, ));
-    if (!s) s = take_averages(t, f, checkpoint_source_name(&c), &averages);
+    if (!s) s = nn_load_opened(src_get(t->src), t->net, f, path, XT_OPTS(xt_load_opts, ));
+    if (!s) s = take_averages(t, f, path, &averages);
     if (!s && world_get()->rank == 0)
         log_msg(XT_SEV_INFO, "weights of %s%s", path, averages ? " (their averages)" : "");
     if (s && path && status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
@@ -498,7 +498,7 @@ xt_status checkpoint_data_state(xt_trainer *t, char **out) {
     restart_check();
     XT_TRY(checkpoint_restart_point(&point));
     const char *from = point ? point : t->o.resume;
-    checkpoint_source c = {.fd = -1};
+    checkpoint_source c = {0};
     xt_status s = from ? open_checkpoint(t, from, &c) : NULL;
     const char *state = from && !s && c.f ? st_get_meta(c.f, "data") : NULL;
     if (state) s = check_sum(c.f, c.path);
@@ -534,7 +534,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) s = check_sum(f, path);
     if (!s) warn_differences(t, f, path);
     if (!s) settle_position(t, f, &r);
-    if (!s) s = nn_load_checked(src_get(t->src), t->net, checkpoint_source_name(&c), XT_OPTS(xt_load_opts, ));
+    if (!s) s = nn_load_opened(src_get(t->src), t->net, f, path, XT_OPTS(xt_load_opts, ));
     if (!s) xt_seed(r.seed);
     if (!s && t->opt) xt_optimizer_set_lr_at(NULL, t->opt, r.lr);
     for (int i = 0; i < t->n_opts && !s; i++) {

@@ -27,6 +27,26 @@ for n in 1 3; do
         --resume "$tmp/late/epoch=23-step=140.ckpt" >"$tmp/out" 2>&1
     check "ranks: $n go on from a checkpoint of 2" [ "$?$(grep -c 'weights ' "$tmp/out")" = 0$n ]
 done
+KILLED_DIR=$tmp/other "$XTRAIN" launch -n 2 -- "$tmp/killed" --run_name other --resume "$tmp/whole/last.ckpt" \
+    >"$tmp/out" 2>&1
+check "whose run was killed behind its last step" \
+    [ "$?$(grep -o 'rank [01]. weights .*' "$tmp/out" | sort)" = "0$want" ]
+
+# A path that is another file for each rank, as where a run that still goes on replaces it between two looks: all take
+# the furthest.
+KILLED_DIR=$tmp/early "$XTRAIN" launch -n 2 -- "$tmp/killed" --run_name early --max_steps 130 >"$tmp/out" 2>&1
+mkdir "$tmp/here0" "$tmp/here1"
+for k in 0 1; do
+    cp "$tmp/late/epoch=23-step=140.ckpt" "$tmp/here$k/from.ckpt"
+    cp "$tmp/early/last.ckpt" "$tmp/here$((1 - k))/from.ckpt"
+    # shellcheck disable=SC2016
+    KILLED_DIR=$tmp/other "$XTRAIN" launch -n 2 -- \
+        sh -c 'cd "$0/here$XT_RANK" && exec "$0/killed" --runs_dir "$0/runs" --resume from.ckpt' "$tmp" >"$tmp/out" 2>&1
+    check "two states of a file, rank $k's further" \
+        [ "$?$(grep -o 'rank [01]. weights .*' "$tmp/out" | sort)" = "0$want" ]
+    check "and that is told" grep -qE "1 of 2 ranks do not have from.ckpt \(rank $((1 - k)) on host .* has another of" \
+        "$tmp/out"
+done
 
 mark() { stat -c %i "$tmp/cut/last.ckpt" 2>/dev/null || echo none; }
 ranks() {

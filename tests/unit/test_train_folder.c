@@ -64,7 +64,7 @@ static void those_who_die_meanwhile_are_found_at_the_end(void **state) {
     for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
         if ((dying = fork()) == 0)
             for (;;) pause();
-        snprintf(left, sizeof left, "%s/epoch=1-step=4.ckpt.tmp.%d.%llu.3", first, (int)dying,
+        snprintf(left, sizeof left, "%s/epoch=9-step=40.ckpt.tmp.%d.%llu.3", first, (int)dying,
                  (unsigned long long)process_ticks(dying));
         touch(left);
         snprintf(kept, sizeof kept, elsewhere ? "%s/beside" : "%s/kept", dir);
