@@ -127,11 +127,12 @@ static void fail(serve_request *r, int status, const char *kind, const char *mes
 static void done(generate_end why, void *user) {
     serve_request *r = user;
     server *s = r->server;
-    s->active[r->place] = NULL;
     said_end(&r->text);
     r->reason = why == GENERATE_LENGTH && !r->text.stopped ? "length" : "stop";
-    if (why == GENERATE_FAILED || r->text.failed)
-        fail(r, 500, "server_error", r->text.failed ? xt_status_message(r->text.failed) : "the model failed");
+    if (why == GENERATE_FAILED) return; /* fail_all says what has failed */
+    s->active[r->place] = NULL;
+    if (r->text.failed)
+        fail(r, 500, "server_error", xt_status_message(r->text.failed));
     else
         answer(r);
 }
@@ -217,6 +218,23 @@ static void begin_waiting(server *s) {
     }
 }
 
+/* Of all texts under way. */
+static void fail_all(server *s, int status, const char *message) {
+    for (int64_t i = 0; i < s->o->batch; i++) {
+        if (!s->active[i]) continue;
+        generator_end(s->g, i);
+        fail(s->active[i], status, "server_error", message);
+        s->active[i] = NULL;
+    }
+}
+
+/* A pass that has failed is that of the texts under way: those that come have the model again. */
+static void advance(server *s) {
+    xt_status e = generator_advance(s->g);
+    if (e) fail_all(s, 500, xt_status_message(e));
+    xt_status_free(e);
+}
+
 /* --- the end --- */
 static void end_all(server *s, serve_http *h) {
     pthread_mutex_lock(&s->lock);
@@ -229,12 +247,7 @@ static void end_all(server *s, serve_http *h) {
         next = r->next;
         fail(r, 503, "server_error", "the server ends");
     }
-    for (int64_t i = 0; i < s->o->batch; i++) {
-        if (!s->active[i]) continue;
-        generator_end(s->g, i);
-        fail(s->active[i], 503, "server_error", "the server ends");
-        s->active[i] = NULL;
-    }
+    fail_all(s, 503, "the server ends");
     for (int k = 0; k < 200; k++) { /* what can be sent within two seconds is */
         pthread_mutex_lock(&s->lock);
         int alive = s->alive;
@@ -254,14 +267,13 @@ static xt_status run(server *s, int64_t port) {
     XT_TRY(serve_http_start(s, port, &h, &at));
     cli_printf("listening on http://127.0.0.1:%d/v1/completions, %lld texts at a time\n", at, (long long)s->o->batch);
     fflush(stdout);
-    xt_status e = NULL;
-    while (!told_to_end && !e) {
+    while (!told_to_end) {
         begin_waiting(s);
-        if (generator_busy(s->g)) e = generator_advance(s->g);
+        if (generator_busy(s->g)) advance(s);
     }
     serve_http_quiet(h);
     end_all(s, h);
-    return e;
+    return NULL;
 }
 
 /* Conversations are put into text by the template that is named, or that the model's folder has. */

@@ -31,13 +31,6 @@ static xt_status out_of_memory(void) {
     return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for generation");
 }
 
-/* The pending error as a status of the caller's, and none pending any more. */
-static xt_status take_error(void) {
-    xt_status e = xt_error(), s = e ? xt_status_new(xt_status_code(e), "%s", xt_status_message(e)) : NULL;
-    xt_clear_error();
-    return s;
-}
-
 /* A pass of the model's: it writes into the cache, and the states take what it made of them. */
 static xt_tensor run_model(generator *g, const xt_tensor *in, int n, bool reads) {
     int64_t layers = g->o->layers;
@@ -140,7 +133,7 @@ xt_status generator_new_for(xt_module *net, model_options *o, int64_t texts, int
     free(rows);
     g->step = xt_compile(feed_step, .user = g, .name = "generate");
     if (o->encodes) g->read_step = xt_compile(read_step, .user = g, .name = "generate.read");
-    xt_status s = take_error();
+    xt_status s = model_take_error();
     if (s)
         generator_free(g);
     else
@@ -200,10 +193,10 @@ static xt_status pass(generator *g, xt_step *step, int64_t b, int64_t t, const i
     xt_tensor y = place < 0 ? xt_call(step, in[0], in[1], in[2])
                             : xt_call(step, in[0], in[1], in[2], xt_from_data(&place, XT_I64, 0, NULL));
     if (out_logits) xt_read(y, out_logits, (size_t)(b * g->o->vocab) * sizeof *out_logits);
-    xt_mark_step(); /* results of calls and what went in live until a boundary */
+    xt_status s = model_end_step(); /* results of calls and what went in live until a boundary */
     xt_no_grad_end();
     xt_eval_end(g->net);
-    return take_error();
+    return s;
 }
 
 /* n tokens of one text in a pass over `wide` of them: what is behind them is nobody's token, and is written again. */

@@ -78,3 +78,15 @@ bool model_settle(const model *m, model_options *o, char *why, size_t n) {
     }
     return true;
 }
+
+xt_status model_take_error(void) {
+    xt_status e = xt_error(), s = e ? xt_status_new(xt_status_code(e), "%s", xt_status_message(e)) : NULL;
+    xt_clear_error();
+    return s;
+}
+
+xt_status model_end_step(void) {
+    xt_error();
+    xt_mark_step();
+    return model_take_error();
+}

@@ -51,4 +51,10 @@ const model *const *model_list(int *n); /* for tests: each of them */
  * have, or sizes that do not fit. */
 bool model_settle(const model *m, model_options *o, char *why, size_t n);
 
+/* The pending error as a status of the caller's, and none pending any more. */
+xt_status model_take_error(void);
+/* The end of a pass, and its error as above. It is looked at before the step ends: one that nobody has looked at ends
+ * the program then, and a server goes on. */
+xt_status model_end_step(void);
+
 #endif

@@ -6,17 +6,12 @@
 
 #include <xtrain/program.h>
 
+#include "models/models.h"
+
 enum { NO_LOSS = -100, SHORTEST = 32, MOST_ROWS = 64 };
 
 static xt_status no_memory(void) {
     return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory to score a text");
-}
-
-/* The pending error as a status of the caller's, and none pending any more. */
-static xt_status take_error(void) {
-    xt_status e = xt_error(), s = e ? xt_status_new(xt_status_code(e), "%s", xt_status_message(e)) : NULL;
-    xt_clear_error();
-    return s;
 }
 
 /* Positions of a pass for a text: few different ones, so that many texts are few programs. What stands behind a text is
@@ -55,14 +50,14 @@ static xt_status pass(xt_module *net, score *const *all, int64_t n, int64_t rows
     xt_tensor y = xt_forward(net, xt_from_array(tokens, XT_I64, rows, t));
     y = xt_cross_entropy(y, xt_from_array(labels, XT_I64, rows, t), .axis = -1, .reduction = XT_NONE);
     xt_read(y, losses, count * sizeof *losses);
-    xt_mark_step();
-    for (int64_t i = 0; i < n; i++) {
+    xt_status e = model_end_step();
+    for (int64_t i = 0; i < n && !e; i++) {
         all[i]->logprob = 0;
         for (int64_t k = all[i]->from - 1; k + 1 < all[i]->n; k++) all[i]->logprob -= (double)losses[i * t + k];
     }
     free(tokens);
     free(losses);
-    return take_error();
+    return e;
 }
 
 static xt_status passes(xt_module *net, score **all, size_t n, int64_t seq, int64_t batch) {

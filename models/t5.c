@@ -255,8 +255,11 @@ xt_status t5_find_tied(t5_config *c, const char *path) {
                                xt_minus(xt_module_find(net, "lm_head.weight"), xt_module_find(net, "shared.weight")))))
                          : 0;
     xt_module_free(net);
-    xt_mark_step();
-    if (!s && xt_error()) s = xt_status_new(xt_status_code(xt_error()), "%s", xt_status_message(xt_error()));
+    xt_status failed = model_end_step();
+    if (s)
+        xt_status_free(failed);
+    else
+        s = failed;
     c->tied = !there || apart == 0;
     return s;
 }

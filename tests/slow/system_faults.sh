@@ -57,10 +57,11 @@ declare -A command=(
     [shards]=parts/last.ckpt [lora]=adapter/adapter_model.safetensors [serve]=answer)
 # serve COMMAND...: a server, one answer of it in made/answer, and its end by a signal; its exit code.
 serve() {
-    "$@" >out 2>&1 &
-    local server=$! port=
+    rm -f server
+    "$@" >server 2>&1 & # "out" has what the client says too
+    local server=$! port= code
     while kill -0 $server 2>/dev/null && [ -z "$port" ]; do
-        port=$(sed -n 's/^listening on http:..127.0.0.1:\([0-9]*\).*/\1/p' out)
+        port=$(sed -n 's/^listening on http:..127.0.0.1:\([0-9]*\).*/\1/p' server 2>/dev/null)
         sleep 0.05
     done
     [ -n "$port" ] && python3 - "$port" >>made/answer <<'ASK'
@@ -71,9 +72,13 @@ try:
     print(urllib.request.urlopen(request, timeout=60).read().decode())
 except urllib.error.HTTPError as e:
     print(e.read().decode()) # which says what went wrong, and the server goes on
+    print(urllib.request.urlopen(request, timeout=60).read().decode())
 ASK
     kill -TERM $server 2>/dev/null
     wait $server
+    code=$?
+    cat server
+    return $code
 }
 run() { # run VARIABLES...: of $name
     rm -rf made runs && mkdir made
