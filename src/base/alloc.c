@@ -38,23 +38,31 @@ static void *in_huge_pages(void *p, size_t n) {
 
 _Atomic uint64_t base_failed_allocations;
 
-static void *counted(void *p) {
-    if (!p) atomic_fetch_add_explicit(&base_failed_allocations, 1, memory_order_relaxed);
-    return p;
+static _Thread_local base_failed failed_here;
+base_failed base_failed_here(void) {
+    return failed_here;
+}
+
+static void *counted(void *p, size_t n) {
+    if (p) return p;
+    atomic_fetch_add_explicit(&base_failed_allocations, 1, memory_order_relaxed);
+    failed_here.count++;
+    failed_here.bytes = n;
+    return NULL;
 }
 
 void *base_malloc(size_t n) {
-    return counted(base_alloc_must_fail() ? NULL : in_huge_pages(malloc(n ? n : 1), n));
+    return counted(base_alloc_must_fail() ? NULL : in_huge_pages(malloc(n ? n : 1), n), n);
 }
 
 void *base_calloc(size_t count, size_t size) {
-    size_t n;
-    if (!size_mul(count, size, &n) || base_alloc_must_fail()) return counted(NULL);
-    return counted(in_huge_pages(calloc(1, n ? n : 1), n));
+    size_t n = SIZE_MAX;
+    if (!size_mul(count, size, &n) || base_alloc_must_fail()) return counted(NULL, n);
+    return counted(in_huge_pages(calloc(1, n ? n : 1), n), n);
 }
 
 void *base_realloc(void *p, size_t n) {
-    return counted(base_alloc_must_fail() ? NULL : realloc(p, n ? n : 1));
+    return counted(base_alloc_must_fail() ? NULL : realloc(p, n ? n : 1), n);
 }
 
 void base_free(void *p) {
@@ -83,9 +91,9 @@ void *base_pages(size_t n) {
     static char *next;
     static size_t left;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), used;
-    if (base_alloc_must_fail() || !size_add(n, page - 1, &used)) return NULL;
+    if (base_alloc_must_fail() || !size_add(n, page - 1, &used)) return counted(NULL, n);
     used -= used % page;
-    if (used >= ALONE) return fresh_pages(used);
+    if (used >= ALONE) return counted(fresh_pages(used), n);
     pthread_mutex_lock(&lock);
     if (left < used) {
         char *region = fresh_pages(REGION);
@@ -98,7 +106,7 @@ void *base_pages(size_t n) {
     char *p = left < used ? NULL : next;
     if (p) next += used, left -= used;
     pthread_mutex_unlock(&lock);
-    return p;
+    return counted(p, n);
 }
 
 void base_pages_free(void *p, size_t n) {
@@ -109,7 +117,7 @@ const void *base_zeros(size_t n) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static const void *zeros;
     static size_t size;
-    if (base_alloc_must_fail()) return NULL;
+    if (base_alloc_must_fail()) return counted(NULL, n);
     pthread_mutex_lock(&lock);
     if (n > size) { /* the old, smaller one may be in use: it stays, and takes address space only */
         size_t more = 2 * size > n ? 2 * size : n;
@@ -139,10 +147,10 @@ char *base_strndup(const char *s, size_t n) {
 }
 
 void *base_aligned(size_t align, size_t n) {
-    if (base_alloc_must_fail()) return NULL;
     void *p = NULL;
     if (align < sizeof(void *)) align = sizeof(void *);
-    return posix_memalign(&p, align, n ? n : 1) ? NULL : in_huge_pages(p, n);
+    if (base_alloc_must_fail() || posix_memalign(&p, align, n ? n : 1)) return counted(NULL, n);
+    return in_huge_pages(p, n);
 }
 
 static int64_t resident(bool of_its_own) {

@@ -4,6 +4,15 @@
 #define XT_SRC_BASE_FAULT_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What of this thread's failed, for whoever finds a result missing and no error that says why. */
+typedef struct base_failed {
+    uint64_t count;
+    size_t bytes; /* of the last */
+} base_failed;
+base_failed base_failed_here(void);
 
 bool base_alloc_must_fail(void); /* this one is the n-th */
 

@@ -184,8 +184,9 @@ void diag_watch_event(const lazy_event *e) {
 
 void diag_watch_start(void) {
     static bool on;
-    if (!on) lazy_observe(&(lazy_observer){.after = on_step});
-    on = true;
+    xt_status s = on ? NULL : lazy_observe(&(lazy_observer){.after = on_step});
+    on = !s;
+    if (s) lazy_fail(s);
     blackbox_recording(lazy_recording_at);
     blackbox_calling(lazy_thread_in);
     arm();

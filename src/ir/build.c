@@ -6,6 +6,7 @@
  * has dozens of results. */
 #include "ir/build.h"
 #include "ir/infer.h"
+#include "ir/types.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -82,6 +83,8 @@ static xt_status infer_and_make(ir_builder *b, ir_op *like, size_t n_out, const 
     if (!like->out || !types) return status_oom(room * sizeof *types, "result types");
     for (size_t i = 0; i < n_out; i++) {
         if (!out_types[i]) {
+            xt_status lacking = ir_type_oom("a result type");
+            if (lacking) return lacking;
             like->n_out = 0; /* the message lists the stated types that are there: none */
             return infer_fail(like, 0, "stated result type %zu does not exist (a bad shape, or too large)", i);
         }

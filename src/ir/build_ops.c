@@ -2,6 +2,7 @@
  * numbers or regions are in build_contract.c and build_regions.c. */
 #include "ir/build.h"
 #include "ir/interp.h"
+#include "ir/types.h"
 
 #define OP(name, ...)
 #define UNARY_OP(name, ...)                           \
@@ -32,6 +33,7 @@ ir_value *ir_binary(ir_builder *b, ir_opcode code, ir_value *x, ir_value *y) {
 /* A type that could not be made is the caller's mistake or a lack of memory; it becomes the builder's failure. */
 bool build_has_type(ir_builder *b, const ir_type *t, const char *op) {
     if (t && t->kind == IR_TENSOR) return true;
+    if (!b->status && !t) b->status = ir_type_oom(op);
     if (!b->status)
         b->status = status_new(XT_INVALID_ARGUMENT, b->src ? src_get(b->src) : NULL,
                                "%s: the result type is no tensor, has a bad shape or is too large", op);

@@ -1,6 +1,7 @@
 /* What all inference rules share: the checks before a rule, the comparison with stated types after it, messages,
  * attribute access. */
 #include "ir/infer.h"
+#include "ir/types.h"
 
 #include <stdlib.h>
 
@@ -65,11 +66,12 @@ xt_status infer_tensors(const ir_op *op, size_t first, size_t end) {
 
 xt_status infer_tensor(const ir_op *op, xt_dtype t, size_t rank, const int64_t *dims, const ir_type **out) {
     *out = ir_tensor(t, rank, dims);
-    if (*out) return NULL;
+    xt_status lacking = *out ? NULL : ir_type_oom("a result type");
+    if (*out || lacking) return lacking;
     for (size_t i = 0; i < rank; i++)
         if (dims[i] < 0 && dims[i] != IR_DYNAMIC)
             return infer_fail(op, 0, "the result would have a negative dim: %s", infer_dims(rank, dims).text);
-    return infer_fail(op, 0, "a result of shape %s is too large or memory is short", infer_dims(rank, dims).text);
+    return infer_fail(op, 0, "a result of shape %s is too large", infer_dims(rank, dims).text);
 }
 
 xt_status infer_one_tensor(const ir_op *op, xt_dtype t, size_t rank, const int64_t *dims, const ir_type **out,

@@ -5,6 +5,7 @@
  * replaced by one of twice the size; the old one stays allocated, since a reader may still be probing it (the sum of
  * all old tables is smaller than the current one). Types are never freed. */
 #include "ir/ir.h"
+#include "ir/types.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -94,6 +95,16 @@ static ir_type *make_type(ir_kind kind, xt_dtype dtype, size_t rank, const int64
     return t;
 }
 
+static _Thread_local bool lacked_memory;
+xt_status ir_type_oom(const char *what) {
+    return lacked_memory ? status_oom(sizeof(ir_type), what) : NULL;
+}
+
+static const ir_type *no_type(void) {
+    lacked_memory = false;
+    return NULL;
+}
+
 static const ir_type *intern_type(ir_kind kind, xt_dtype dtype, size_t rank, const int64_t *dims,
                                   const ir_type *const *elems, int64_t count) {
     uint64_t h = hash_type(kind, dtype, rank, dims, elems);
@@ -114,11 +125,12 @@ static const ir_type *intern_type(ir_kind kind, xt_dtype dtype, size_t rank, con
         }
     }
     pthread_mutex_unlock(&grow_lock);
+    if (!found) lacked_memory = true;
     return found;
 }
 
 const ir_type *ir_tensor(xt_dtype t, size_t rank, const int64_t *dims) {
-    if (t <= XT_DTYPE_NONE || t >= XT_DTYPE_COUNT || t == XT_TOKEN || rank > IR_MAX_RANK) return NULL;
+    if (t <= XT_DTYPE_NONE || t >= XT_DTYPE_COUNT || t == XT_TOKEN || rank > IR_MAX_RANK) return no_type();
     if (rank == 0) return ir_scalar(t);
     int64_t count = 1;
     bool dynamic = false;
@@ -126,19 +138,19 @@ const ir_type *ir_tensor(xt_dtype t, size_t rank, const int64_t *dims) {
         if (dims[i] == IR_DYNAMIC)
             dynamic = true;
         else if (dims[i] < 0)
-            return NULL;
+            return no_type();
     }
     if (dynamic)
         count = -1;
     else if (!dims_count(dims, rank, &count))
-        return NULL;
+        return no_type();
     size_t bytes;
-    if (!dynamic && (!size_mul((size_t)count, xt_dtype_size(t), &bytes) || bytes > PTRDIFF_MAX)) return NULL;
+    if (!dynamic && (!size_mul((size_t)count, xt_dtype_size(t), &bytes) || bytes > PTRDIFF_MAX)) return no_type();
     return intern_type(IR_TENSOR, t, rank, dims, NULL, count);
 }
 
 const ir_type *ir_scalar(xt_dtype t) {
-    if (t <= XT_DTYPE_NONE || t >= XT_DTYPE_COUNT || t == XT_TOKEN) return NULL;
+    if (t <= XT_DTYPE_NONE || t >= XT_DTYPE_COUNT || t == XT_TOKEN) return no_type();
     const ir_type *s = atomic_load_explicit(&scalars[t], memory_order_acquire);
     if (s) return s;
     s = intern_type(IR_TENSOR, t, 0, NULL, NULL, 1);
@@ -167,7 +179,7 @@ bool ir_tuple_fits(size_t n, const ir_type *const *elems) {
 static const ir_type *aggregate(ir_kind kind, size_t n, const ir_type *const *elems) {
     for (size_t i = 0; i < n; i++)
         if (!elems[i]) return NULL;
-    if (!ir_tuple_fits(n, elems)) return NULL;
+    if (!ir_tuple_fits(n, elems)) return no_type();
     return intern_type(kind, XT_DTYPE_NONE, n, NULL, n ? elems : NULL, 0);
 }
 

@@ -419,7 +419,7 @@ typedef struct lazy_optional_owner { /* a subsystem's that makes one new value o
 } lazy_optional_owner;
 /* In `before` of an observer, ahead of the numbers (lazy_scalar) that its ops take: what it records then can be
  * recorded anew. */
-void lazy_optional_begin(const lazy_optional_owner *o);
+xt_status lazy_optional_begin(const lazy_optional_owner *o);
 /* The step being ended gives an owner's state a value of more than its list tells of: it has a program of its own. */
 void lazy_optional_apart(void);
 void lazy_optional_forget(const void *user); /* it dies */
@@ -434,7 +434,7 @@ typedef struct lazy_observer {
     void (*came_round)(void *user, size_t calls);
     void (*pass_ended)(void *user, const void *loader); /* it has no more batches; the last one's boundary has been */
 } lazy_observer;
-void lazy_observe(const lazy_observer *o);
+xt_status lazy_observe(const lazy_observer *o);
 void lazy_pass_ended(const void *loader); /* tells them */
 /* fn() on a thread that ends by itself, while it still has all that it made. Once per process. */
 void lazy_at_thread_end(void (*fn)(void));

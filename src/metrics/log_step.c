@@ -5,10 +5,13 @@
 
 enum { LEAST_ROWS = 32, SPARE_ROWS = 16 };
 
-static void new_state(log_set *set, const xt_src *src, int64_t rows, const float *init) {
+static bool new_state(log_set *set, const xt_src *src, int64_t rows, const float *init) {
     int64_t dims[2] = {rows, LOG_COLUMNS};
     set->state = lazy_state_new(src, LAZY_LOG, "log accumulators", XT_F32, 2, dims, init);
-    set->rows = rows;
+    bool made = !lazy_is_error(set->state);
+    if (!made) set->state = (xt_tensor){0}; /* a step behind the error makes it */
+    set->rows = made ? rows : 0;
+    return made;
 }
 
 /* The old rows are values of the step being recorded, and the new ones come behind them there. Takes init over. */
@@ -19,10 +22,10 @@ static bool grow_within(log_set *set, const xt_src *src, int64_t rows, float *in
     xt_drop_at(src, set->state);
     ir_builder *b = lazy_begin(src);
     ir_value *parts[2] = {old, ir_constant(b, ir_tensor(XT_F32, 2, more), init)};
-    new_state(set, src, rows, init);
+    bool made = new_state(set, src, rows, init);
     base_free(init);
-    if (!lazy_is_error(set->state)) lazy_assign(set->state, lazy_wrap(ir_concatenate(b, 2, parts, 0), "xt_log"));
-    return !lazy_is_error(set->state);
+    if (made) lazy_assign(set->state, lazy_wrap(ir_concatenate(b, 2, parts, 0), "xt_log"));
+    return made;
 }
 
 /* Room for the metrics known now; a new metric may mean a larger state, which starts with what the old one held, and
@@ -33,16 +36,19 @@ static bool make_room(log_set *set, const xt_src *src) {
     while (rows < set->used) rows *= 2;
     if (rows == set->rows) return true;
     float *init = log_empty_rows(rows);
-    if (!init) return false;
+    if (!init) {
+        lazy_fail(status_at(status_oom((size_t)rows * LOG_COLUMNS * sizeof *init, "logged values"), src));
+        return false;
+    }
     if (set->within && !grow_within(set, src, rows, init)) return false;
     if (set->within) return true;
     xt_status lost =
         set->rows ? lazy_state_read(set->state, init, (size_t)set->rows * LOG_COLUMNS * sizeof *init) : NULL;
     if (lost) lazy_fail(lost);
     if (set->state.slot) xt_drop_at(src, set->state);
-    new_state(set, src, rows, init);
+    bool made = new_state(set, src, rows, init);
     base_free(init);
-    return !lazy_is_error(set->state);
+    return made;
 }
 
 /* Columns before this one begin anew: those of the epoch, at its first step. What the newest window logged stays until
@@ -228,8 +234,13 @@ void log_record_step(log_engine *e) {
             log_forget_step((log_stage)s);
             continue;
         }
-        lazy_optional_begin(&(lazy_optional_owner){count_options, list_options, record_options, state_of_options,
-                                                   forget_recorded, set});
+        xt_status begun = lazy_optional_begin(&(lazy_optional_owner){count_options, list_options, record_options,
+                                                                     state_of_options, forget_recorded, set});
+        if (begun) {
+            lazy_fail(status_at(begun, src));
+            log_forget_step((log_stage)s);
+            continue;
+        }
         record_pending(set, src, set->n_pending);
         set->n_recorded = set->n_pending;
         set->n_pending = 0;

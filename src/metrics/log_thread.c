@@ -1,7 +1,7 @@
 /* The log engine of a thread, from the first call that needs it to the program's end: told where the thread is, at work
  * around each of its boundaries, freed with what the other parts keep in it. It stands on these parts, which look the
  * engine up (log_engine.c); only what notes something for it (log_record.c, log_artifact.c, log_state.c) opens it. */
-#include <stdatomic.h>
+#include <pthread.h>
 
 #include "metrics/log_job.h"
 
@@ -73,26 +73,33 @@ static void thread_ends(void) {
     engine_free(e);
 }
 
-static void observe_boundaries(void) {
-    static atomic_bool done;
-    lazy_at_finish(finish, NULL);
-    if (atomic_exchange(&done, true)) return;
-    lazy_observe(
-        &(lazy_observer){.before = before, .after = after, .came_round = came_round, .pass_ended = pass_ended});
-    lazy_at_thread_end(thread_ends);
+/* Without it an engine would log nothing: whoever has no memory for it tries again. */
+static bool observe_boundaries(void) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool done;
+    xt_status s = NULL;
+    pthread_mutex_lock(&lock);
+    if (!done)
+        s = lazy_observe(
+            &(lazy_observer){.before = before, .after = after, .came_round = came_round, .pass_ended = pass_ended});
+    if (!done && !s) lazy_at_thread_end(thread_ends);
+    done = !s;
+    pthread_mutex_unlock(&lock);
+    if (s) lazy_fail(s);
+    return !s;
 }
 
 log_engine *log_engine_get(void) {
     log_engine *e = log_engine_peek();
     if (e) return e;
-    e = base_calloc(1, sizeof *e);
+    lazy_at_finish(finish, NULL);
+    e = observe_boundaries() ? base_calloc(1, sizeof *e) : NULL;
     if (!e) return NULL;
     e->every = 50;
     e->seen_steps = counter_get(COUNTER_optimizer_steps) - lazy_updates_recorded();
     for (int s = 0; s < LOG_STAGE_COUNT; s++) e->sets[s].epoch_begins = e->sets[s].window_begins = true;
     lazy_own(e, engine_free);
     log_engine_set(e);
-    observe_boundaries();
     return e;
 }
 

@@ -225,7 +225,8 @@ static void observe(void) {
     pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&lock, &again);
     pthread_mutexattr_destroy(&again);
-    lazy_observe(&(lazy_observer){.before = before_boundary, .pass_ended = pass_ended});
+    xt_status s = lazy_observe(&(lazy_observer){.before = before_boundary, .pass_ended = pass_ended});
+    if (s) lazy_fail(s);
 }
 
 void forgotten_begin(xt_optimizer *o) {

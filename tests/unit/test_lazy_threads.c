@@ -130,7 +130,7 @@ static void on_finish(void *user) {
 static void *listen_or_step(void *user) {
     if (*(const int *)user == 1) {
         for (int i = 0; i < MANY; i++) {
-            lazy_observe(&(lazy_observer){on_before, on_after, &told[i]});
+            assert_null(lazy_observe(&(lazy_observer){on_before, on_after, &told[i]}));
             lazy_on_event(on_event, &told[i]);
             lazy_at_finish(on_finish, &told[i]);
         }

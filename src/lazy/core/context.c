@@ -3,6 +3,7 @@
 #include "lazy/core/ctx.h"
 #include "lazy/core/listeners.h"
 
+#include "base/fault.h"
 #include "base/tally.h"
 
 #include <assert.h>
@@ -212,6 +213,7 @@ void lazy_clear_trace(lazy_ctx *c) {
     c->draws = 0;
     c->n_requesters = 0;
     c->operand_failed = false;
+    c->failed_allocations = base_failed_here().count;
 }
 
 void lazy_drop_trace(lazy_ctx *c) {

@@ -220,6 +220,7 @@ typedef struct lazy_ctx {
     int64_t error_step; /* steps that had ended when it arose */
     bool error_lost; /* a rank that died or left: the process ends where that is met */
     bool operand_failed; /* lazy_value met an error or dead operand since lazy_begin */
+    uint64_t failed_allocations; /* of this thread's, when the step began */
     uint32_t path;
     uint32_t *path_stack;
     size_t n_path, cap_path;

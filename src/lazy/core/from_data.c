@@ -3,11 +3,16 @@
 #include "lazy/core/labels.h"
 #include "lazy/core/layout.h"
 
+#include "ir/types.h"
+
 const ir_type *lazy_checked_type(const xt_src *src, const char *what, xt_dtype dtype, int rank, const int64_t *dims) {
     const ir_type *type = NULL;
     if (rank >= 0 && rank <= XT_MAX_RANK && xt_dtype_size(dtype) && dtype != XT_TOKEN)
         type = ir_tensor(dtype, (size_t)rank, dims);
-    if (!type || type->count < 0)
+    xt_status lacking = type ? NULL : ir_type_oom(what);
+    if (lacking)
+        lazy_fail(status_at(lacking, src));
+    else if (!type || type->count < 0)
         lazy_error(src, XT_INVALID_ARGUMENT,
                    "%s: dtype %s with rank %d is no tensor: a known dtype, at most %d dims, none negative, and a size "
                    "that fits memory are needed",

@@ -3,6 +3,8 @@
 #include "lazy/core/ctx.h"
 #include "lazy/core/left.h"
 
+#include "base/fault.h"
+
 int64_t lazy_step_began(void) {
     lazy_ctx *c = lazy_ctx_get();
     return c ? c->step_began_ns : clock_ns();
@@ -237,6 +239,13 @@ void lazy_on_recorded(void (*fn)(lazy_ctx *c, xt_tensor t, const xt_src *src)) {
     recorded = fn;
 }
 
+/* Builders give nothing where memory ran out, from wherever in them, or where something before gave nothing. */
+static xt_status why_nothing(const lazy_ctx *c, const char *what) {
+    base_failed f = base_failed_here();
+    return f.count != c->failed_allocations ? status_oom(f.bytes, what)
+                                            : status_new(XT_INTERNAL, NULL, "%s recorded nothing", what);
+}
+
 xt_tensor lazy_wrap(ir_value *v, const char *what) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return (xt_tensor){0};
@@ -252,8 +261,7 @@ xt_tensor lazy_wrap(ir_value *v, const char *what) {
         v = NULL;
     }
     if (!v) {
-        if (!c->operand_failed && !c->error)
-            lazy_fail(status_new(XT_INTERNAL, src_get(src), "%s recorded nothing", what));
+        if (!c->operand_failed && !c->error) lazy_fail(status_at(why_nothing(c, what), src_get(src)));
         return lazy_error_slot(c, src);
     }
     if (++c->n_recorded == MANY_OPS) tell_many(src);

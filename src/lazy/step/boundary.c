@@ -10,8 +10,8 @@
 
 static lazy_listeners observers = LAZY_LISTENERS_INIT;
 
-void lazy_observe(const lazy_observer *o) {
-    if (!lazy_listen(&observers, o, sizeof *o)) lazy_fail(status_oom(sizeof *o, "an observer of step boundaries"));
+xt_status lazy_observe(const lazy_observer *o) {
+    return lazy_listen(&observers, o, sizeof *o) ? NULL : status_oom(sizeof *o, "an observer of step boundaries");
 }
 
 static const lazy_observer *observer(const lazy_listener *i) {

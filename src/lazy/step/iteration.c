@@ -73,7 +73,8 @@ static void before_boundary(void *user, lazy_cause cause) {
 }
 
 static void observe(void) {
-    lazy_observe(&(lazy_observer){.before = before_boundary});
+    xt_status s = lazy_observe(&(lazy_observer){.before = before_boundary});
+    if (s) lazy_fail(s);
 }
 
 static lazy_iteration *iteration_of(lazy_ctx *c) {

@@ -44,24 +44,30 @@ optional_registry *optional_registry_of(lazy_ctx *c) {
     return c->optionals;
 }
 
-void lazy_optional_begin(const lazy_optional_owner *o) {
+/* An owner that is not entered would not be told when the step has ended. */
+xt_status lazy_optional_begin(const lazy_optional_owner *o) {
     lazy_ctx *c = lazy_ctx_get();
     optional_registry *k = c ? optional_registry_of(c) : NULL;
-    if (!k) return;
+    if (!k) return status_oom(sizeof *k, "the optional outputs of a step");
     size_t i = 0;
     while (i < k->n_owners && k->owners[i].o.user != o->user) i++;
-    if (i == OPTIONAL_OWNERS) return;
+    if (i == OPTIONAL_OWNERS)
+        return status_new(XT_INTERNAL, NULL, "more than %d owners of optional outputs", OPTIONAL_OWNERS);
     if (i == k->n_owners) k->n_owners++;
     k->owners[i].o = *o;
     k->owners[i].active = true;
     for (size_t p = 0; !k->begun && p < c->n_packs; p++) c->packs[p].before_optionals = c->packs[p].n;
     k->begun = true;
+    return NULL;
 }
 
 void lazy_optional_apart(void) {
     lazy_ctx *c = lazy_ctx_get();
     optional_registry *k = c ? optional_registry_of(c) : NULL;
-    if (k) k->apart = true;
+    if (k)
+        k->apart = true;
+    else if (c)
+        lazy_fail(status_oom(sizeof *k, "the optional outputs of a step"));
 }
 
 void lazy_optional_forget(const void *user) {
