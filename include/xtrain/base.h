@@ -87,6 +87,14 @@ extern "C" {
      XT_OR_0_(number))
 #endif
 
+/* --- Arguments that may be left out ---
+ * The last ones, as in PyTorch: xt_tril(x) is xt_tril(x, 0). The defaults stand behind what the call gives, and what is
+ * left over of them shows whether it gave too much. */
+#define XT_LAST_(most, ...)                                                      \
+    XT_CHECK_(XT_HOW_MANY_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, ) <= (most) + 1, \
+              "the call has more arguments than the function takes")
+#define XT_HOW_MANY_(a, b, c, d, e, f, g, h, n, ...) n
+
 /* --- Options have names ---
  * `text` is a call's options as they are written, behind macros: each begins with its name (.lr = 0.1), so a value
  * alone (xt_sgd(m, 0.1)) is a mistake. C++ looks at all of them while it compiles; in C the first is looked at then,

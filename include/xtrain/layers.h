@@ -52,7 +52,10 @@ XT_API xt_tensor xt_bilinear_at(const xt_src *src, xt_module *m, const char *nam
                                 int64_t out, xt_linear_opts o);
 /* max(x, 0) + weight * min(x, 0), one weight for all (channels 1) or one per channel of [N,C,...]; weights
  * begin as 0.25. */
-#define xt_prelu(m, name, x, channels) xt_prelu_at(XT_HERE, m, name, x, XT_NUMBER_(channels))
+/* xt_prelu(m, name, x, channels = 1) */
+#define xt_prelu(m, name, ...) XT_PRELU_(m, name, __VA_ARGS__, 1, )
+#define XT_PRELU_(m, name, x, channels, ...) \
+    (XT_LAST_(1, __VA_ARGS__), xt_prelu_at(XT_HERE, m, name, x, XT_NUMBER_(channels)))
 XT_API xt_tensor xt_prelu_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t channels);
 #define XT_DEFAULTS_xt_embedding_opts(is)
 typedef struct XT_OPTIONS_ xt_embedding_opts {
@@ -150,18 +153,31 @@ typedef struct XT_OPTIONS_ xt_lrn_opts {
 XT_API xt_tensor xt_local_response_norm_at(const xt_src *src, xt_tensor x, int size, xt_lrn_opts o);
 
 /* --- Dropout: identity in eval mode; p in [0,1] is the share that becomes 0, the rest grows by 1/(1-p). --- */
-#define xt_dropout(m, x, p) xt_dropout_at(XT_HERE, m, x, XT_NUMBER_(p))
+/* xt_dropout(m, x, p = 0.5) */
+#define xt_dropout(m, ...) XT_DROPOUT_(m, __VA_ARGS__, 0.5, )
+#define XT_DROPOUT_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_dropout_at(XT_HERE, m, x, XT_NUMBER_(p)))
 XT_API xt_tensor xt_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
 /* whole channels of [N,C,L]; 2d: of [N,C,H,W]; 3d: of [N,C,D,H,W] */
-#define xt_dropout1d(m, x, p) xt_channel_dropout_at(XT_HERE, 1, m, x, XT_NUMBER_(p))
-#define xt_dropout2d(m, x, p) xt_channel_dropout_at(XT_HERE, 2, m, x, XT_NUMBER_(p))
-#define xt_dropout3d(m, x, p) xt_channel_dropout_at(XT_HERE, 3, m, x, XT_NUMBER_(p))
+/* xt_dropout1d(m, x, p = 0.5) */
+#define xt_dropout1d(m, ...) XT_DROPOUT1D_(m, __VA_ARGS__, 0.5, )
+#define XT_DROPOUT1D_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_channel_dropout_at(XT_HERE, 1, m, x, XT_NUMBER_(p)))
+/* xt_dropout2d(m, x, p = 0.5) */
+#define xt_dropout2d(m, ...) XT_DROPOUT2D_(m, __VA_ARGS__, 0.5, )
+#define XT_DROPOUT2D_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_channel_dropout_at(XT_HERE, 2, m, x, XT_NUMBER_(p)))
+/* xt_dropout3d(m, x, p = 0.5) */
+#define xt_dropout3d(m, ...) XT_DROPOUT3D_(m, __VA_ARGS__, 0.5, )
+#define XT_DROPOUT3D_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_channel_dropout_at(XT_HERE, 3, m, x, XT_NUMBER_(p)))
 XT_API xt_tensor xt_channel_dropout_at(const xt_src *src, int n_spatial, xt_module *m, xt_tensor x, double p);
 /* for SELU: mean 0 and variance 1 stay so */
-#define xt_alpha_dropout(m, x, p) xt_alpha_dropout_at(XT_HERE, m, x, XT_NUMBER_(p))
+/* xt_alpha_dropout(m, x, p = 0.5) */
+#define xt_alpha_dropout(m, ...) XT_ALPHA_DROPOUT_(m, __VA_ARGS__, 0.5, )
+#define XT_ALPHA_DROPOUT_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_alpha_dropout_at(XT_HERE, m, x, XT_NUMBER_(p)))
 XT_API xt_tensor xt_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
 /* the same of whole channels: [N,C,...] */
-#define xt_feature_alpha_dropout(m, x, p) xt_feature_alpha_dropout_at(XT_HERE, m, x, XT_NUMBER_(p))
+/* xt_feature_alpha_dropout(m, x, p = 0.5) */
+#define xt_feature_alpha_dropout(m, ...) XT_FEATURE_ALPHA_DROPOUT_(m, __VA_ARGS__, 0.5, )
+#define XT_FEATURE_ALPHA_DROPOUT_(m, x, p, ...) \
+    (XT_LAST_(1, __VA_ARGS__), xt_feature_alpha_dropout_at(XT_HERE, m, x, XT_NUMBER_(p)))
 XT_API xt_tensor xt_feature_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
 
 /* --- Attention --- */

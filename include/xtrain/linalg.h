@@ -40,7 +40,9 @@ XT_API xt_tensor xt_linalg_eigvals_at(const xt_src *src, xt_tensor a);
 #define xt_householder_product(v, tau) xt_householder_product_at(XT_HERE, v, tau)
 #define xt_orgqr(v, tau) xt_householder_product_at(XT_HERE, v, tau)
 #define xt_matrix_exp(a) xt_matrix_exp_at(XT_HERE, a) /* scaled and squared as often as its norm asks for */
-#define xt_tensorinv(a, ind) xt_tensorinv_at(XT_HERE, a, XT_NUMBER_(ind)) /* the first ind dims against the others */
+/* xt_tensorinv(a, ind = 2): the first ind dims against the others */
+#define xt_tensorinv(...) XT_TENSORINV_(__VA_ARGS__, 2, )
+#define XT_TENSORINV_(a, ind, ...) (XT_LAST_(1, __VA_ARGS__), xt_tensorinv_at(XT_HERE, a, XT_NUMBER_(ind)))
 #define xt_tensorsolve(a, y) xt_tensorsolve_at(XT_HERE, a, y) /* x with xt_tensordot(a, x, all dims of x) = y */
 XT_API xt_tensor xt_householder_product_at(const xt_src *src, xt_tensor v, xt_tensor tau);
 XT_API xt_tensor xt_matrix_exp_at(const xt_src *src, xt_tensor a);

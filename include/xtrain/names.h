@@ -77,7 +77,9 @@ extern "C" {
 #define xt_flipud(x) xt_flip(x, XT_AXES(0))
 #define xt_take_along_dim(x, index, axis) xt_take_along_axis(x, index, axis)
 #define xt_argwhere(x, size, out_count) xt_nonzero(x, size, out_count)
-#define xt_trapz(y, dx, axis) xt_trapezoid(y, dx, axis)
+/* xt_trapz(y, dx = 1, axis = -1) */
+#define xt_trapz(...) XT_TRAPZ_(__VA_ARGS__, 1, -1, )
+#define XT_TRAPZ_(y, dx, axis, ...) (XT_LAST_(2, __VA_ARGS__), xt_trapezoid(y, dx, axis))
 #define xt_bucketize(x, ...) XT_BUCKETIZE_(x, __VA_ARGS__, )
 #define XT_BUCKETIZE_(x, boundaries, ...) \
     xt_searchsorted_at(XT_HERE, boundaries, x, XT_OPTS(xt_search_opts, __VA_ARGS__))
@@ -103,7 +105,10 @@ XT_API xt_tensor xt_ihfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_op
 #define xt_ndtri(x) xt_ndtri_at(XT_HERE, x) /* its inverse */
 #define xt_mvlgamma(x, p) xt_mvlgamma_at(XT_HERE, x, XT_NUMBER_(p))
 /* slopes between lower and upper drawn for each element while training, their mean otherwise */
-#define xt_rrelu(x, lower, upper, training) xt_rrelu_at(XT_HERE, x, XT_NUMBER_(lower), XT_NUMBER_(upper), training)
+/* xt_rrelu(x, lower = 1.0 / 8, upper = 1.0 / 3, training = false) */
+#define xt_rrelu(...) XT_RRELU_(__VA_ARGS__, 1.0 / 8, 1.0 / 3, false, )
+#define XT_RRELU_(x, lower, upper, training, ...) \
+    (XT_LAST_(3, __VA_ARGS__), xt_rrelu_at(XT_HERE, x, XT_NUMBER_(lower), XT_NUMBER_(upper), training))
 XT_API xt_tensor xt_sgn_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_isreal_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_float_power_at(const xt_src *src, xt_tensor x, xt_tensor y);
@@ -140,7 +145,9 @@ XT_API xt_tensor xt_msort_at(const xt_src *src, xt_tensor x);
 #define xt_atleast_2d(x) xt_atleast_at(XT_HERE, x, 2)
 #define xt_atleast_3d(x) xt_atleast_at(XT_HERE, x, 3)
 #define xt_adjoint(x) xt_adjoint_at(XT_HERE, x) /* the last two axes swapped, conjugated */
-#define xt_diagflat(x, k) xt_diagflat_at(XT_HERE, x, XT_NUMBER_(k))
+/* xt_diagflat(x, k = 0) */
+#define xt_diagflat(...) XT_DIAGFLAT_(__VA_ARGS__, 0, )
+#define XT_DIAGFLAT_(x, k, ...) (XT_LAST_(1, __VA_ARGS__), xt_diagflat_at(XT_HERE, x, XT_NUMBER_(k)))
 #define xt_vander(x, n, increasing) \
     xt_vander_at(XT_HERE, x, XT_NUMBER_(n), increasing) /* powers of a vector: [..., n] */
 XT_API xt_tensor xt_hstack_at(const xt_src *src, int n, const xt_tensor *tensors);
@@ -155,23 +162,35 @@ XT_API xt_tensor xt_vander_at(const xt_src *src, xt_tensor x, int64_t n, bool in
 
 /* --- Linear algebra --- */
 #define xt_inner(x, y) xt_inner_at(XT_HERE, x, y) /* sums over the last axes of both */
-#define xt_vecdot(x, y, axis) xt_vecdot_at(XT_HERE, x, y, XT_NUMBER_(axis)) /* of conj(x) */
+/* xt_vecdot(x, y, axis = -1): of conj(x) */
+#define xt_vecdot(x, ...) XT_VECDOT_(x, __VA_ARGS__, -1, )
+#define XT_VECDOT_(x, y, axis, ...) (XT_LAST_(1, __VA_ARGS__), xt_vecdot_at(XT_HERE, x, y, XT_NUMBER_(axis)))
 #define xt_vdot(x, y) xt_vecdot_at(XT_HERE, x, y, -1)
-#define xt_addmv(c, a, x, beta, alpha) \
-    xt_addmv_at(XT_HERE, c, a, x, XT_NUMBER_(beta), XT_NUMBER_(alpha)) /* beta c + alpha a x */
-#define xt_addr(c, x, y, beta, alpha) \
-    xt_addr_at(XT_HERE, c, x, y, XT_NUMBER_(beta), XT_NUMBER_(alpha)) /* beta c + alpha x y^T */
+/* xt_addmv(c, a, x, beta = 1, alpha = 1): beta c + alpha a x */
+#define xt_addmv(c, a, ...) XT_ADDMV_(c, a, __VA_ARGS__, 1, 1, )
+#define XT_ADDMV_(c, a, x, beta, alpha, ...) \
+    (XT_LAST_(2, __VA_ARGS__), xt_addmv_at(XT_HERE, c, a, x, XT_NUMBER_(beta), XT_NUMBER_(alpha)))
+/* xt_addr(c, x, y, beta = 1, alpha = 1): beta c + alpha x y^T */
+#define xt_addr(c, x, ...) XT_ADDR_(c, x, __VA_ARGS__, 1, 1, )
+#define XT_ADDR_(c, x, y, beta, alpha, ...) \
+    (XT_LAST_(2, __VA_ARGS__), xt_addr_at(XT_HERE, c, x, y, XT_NUMBER_(beta), XT_NUMBER_(alpha)))
 #define xt_multi_dot(n, ...)                                                                \
     xt_multi_dot_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* in the order of fewest products \
                                                           */
 #define xt_chain_matmul(n, ...) xt_multi_dot_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__)
-#define xt_cholesky_inverse(l, upper) xt_cholesky_inverse_at(XT_HERE, l, upper)
+/* xt_cholesky_inverse(l, upper = false) */
+#define xt_cholesky_inverse(...) XT_CHOLESKY_INVERSE_(__VA_ARGS__, false, )
+#define XT_CHOLESKY_INVERSE_(l, upper, ...) (XT_LAST_(1, __VA_ARGS__), xt_cholesky_inverse_at(XT_HERE, l, upper))
 #define xt_pinverse(a) xt_pinverse_at(XT_HERE, a, -1) /* by svd: values below rcond times the largest count as 0 */
 #define xt_matrix_rank(a) xt_matrix_rank_at(XT_HERE, a, -1) /* i64 */
 #define xt_lstsq(a, y) xt_lstsq_at(XT_HERE, a, y) /* of full column rank [...,m,n], m >= n; y [...,m,k] */
 /* torch.linalg.matrix_norm of the last two axes: 'f', 'n' (nuclear), 2, -2, 1, -1, INFINITY and -INFINITY */
-#define xt_matrix_norm(a, ord) xt_matrix_norm_at(XT_HERE, a, XT_NUMBER_(ord))
-#define xt_pdist(x, p) xt_pdist_at(XT_HERE, x, XT_NUMBER_(p)) /* [n,d]: distances of pairs i < j */
+/* xt_matrix_norm(a, ord = 'f') */
+#define xt_matrix_norm(...) XT_MATRIX_NORM_(__VA_ARGS__, 'f', )
+#define XT_MATRIX_NORM_(a, ord, ...) (XT_LAST_(1, __VA_ARGS__), xt_matrix_norm_at(XT_HERE, a, XT_NUMBER_(ord)))
+/* xt_pdist(x, p = 2): [n,d]: distances of pairs i < j */
+#define xt_pdist(...) XT_PDIST_(__VA_ARGS__, 2, )
+#define XT_PDIST_(x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_pdist_at(XT_HERE, x, XT_NUMBER_(p)))
 XT_API xt_tensor xt_inner_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_vecdot_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis);
 XT_API xt_tensor xt_addmv_at(const xt_src *src, xt_tensor c, xt_tensor a, xt_tensor x, double beta, double alpha);

@@ -194,17 +194,31 @@ XT_API xt_tensor xt_tanhshrink_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor(xt_tanhshrink)(xt_tensor x);
 XT_API xt_tensor xt_logsigmoid_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor(xt_logsigmoid)(xt_tensor x);
-#define xt_elu(x, alpha) xt_elu_at(XT_HERE, x, XT_NUMBER_(alpha)) /* PyTorch's default: 1 */
-#define xt_celu(x, alpha) xt_celu_at(XT_HERE, x, XT_NUMBER_(alpha)) /* 1 */
-#define xt_leaky_relu(x, slope) xt_leaky_relu_at(XT_HERE, x, XT_NUMBER_(slope)) /* 0.01 */
-#define xt_hardtanh(x, lo, hi) \
-    xt_hardtanh_at(XT_HERE, x, XT_NUMBER_(lo), XT_NUMBER_(hi)) /* -1, 1; no gradient at the bounds */
-#define xt_hardshrink(x, lambda) xt_hardshrink_at(XT_HERE, x, XT_NUMBER_(lambda)) /* 0.5 */
-#define xt_softshrink(x, lambda) xt_softshrink_at(XT_HERE, x, XT_NUMBER_(lambda)) /* 0.5 */
+/* xt_elu(x, alpha = 1) */
+#define xt_elu(...) XT_ELU_(__VA_ARGS__, 1, )
+#define XT_ELU_(x, alpha, ...) (XT_LAST_(1, __VA_ARGS__), xt_elu_at(XT_HERE, x, XT_NUMBER_(alpha)))
+/* xt_celu(x, alpha = 1) */
+#define xt_celu(...) XT_CELU_(__VA_ARGS__, 1, )
+#define XT_CELU_(x, alpha, ...) (XT_LAST_(1, __VA_ARGS__), xt_celu_at(XT_HERE, x, XT_NUMBER_(alpha)))
+/* xt_leaky_relu(x, slope = 0.01) */
+#define xt_leaky_relu(...) XT_LEAKY_RELU_(__VA_ARGS__, 0.01, )
+#define XT_LEAKY_RELU_(x, slope, ...) (XT_LAST_(1, __VA_ARGS__), xt_leaky_relu_at(XT_HERE, x, XT_NUMBER_(slope)))
+/* xt_hardtanh(x, lo = -1, hi = 1): no gradient at the bounds */
+#define xt_hardtanh(...) XT_HARDTANH_(__VA_ARGS__, -1, 1, )
+#define XT_HARDTANH_(x, lo, hi, ...) \
+    (XT_LAST_(2, __VA_ARGS__), xt_hardtanh_at(XT_HERE, x, XT_NUMBER_(lo), XT_NUMBER_(hi)))
+/* xt_hardshrink(x, lambda = 0.5) */
+#define xt_hardshrink(...) XT_HARDSHRINK_(__VA_ARGS__, 0.5, )
+#define XT_HARDSHRINK_(x, lambda, ...) (XT_LAST_(1, __VA_ARGS__), xt_hardshrink_at(XT_HERE, x, XT_NUMBER_(lambda)))
+/* xt_softshrink(x, lambda = 0.5) */
+#define xt_softshrink(...) XT_SOFTSHRINK_(__VA_ARGS__, 0.5, )
+#define XT_SOFTSHRINK_(x, lambda, ...) (XT_LAST_(1, __VA_ARGS__), xt_softshrink_at(XT_HERE, x, XT_NUMBER_(lambda)))
 #define xt_threshold(x, limit, value) \
     xt_threshold_at(XT_HERE, x, XT_NUMBER_(limit), XT_NUMBER_(value)) /* x above the limit, else value */
 /* first half times the sigmoid of the second; axis of even size */
-#define xt_glu(x, axis) xt_glu_at(XT_HERE, x, XT_NUMBER_(axis))
+/* xt_glu(x, axis = -1) */
+#define xt_glu(...) XT_GLU_(__VA_ARGS__, -1, )
+#define XT_GLU_(x, axis, ...) (XT_LAST_(1, __VA_ARGS__), xt_glu_at(XT_HERE, x, XT_NUMBER_(axis)))
 /* weight: one element, or one per channel (dim 1) */
 #define xt_prelu_fn(x, weight) xt_prelu_fn_at(XT_HERE, x, weight)
 #define xt_softmin(x, axis) xt_softmin_at(XT_HERE, x, XT_NUMBER_(axis))
@@ -304,8 +318,12 @@ XT_API xt_tensor(xt_bitwise_right_shift)(xt_tensor x, xt_tensor y);
 /* x + weight (y - x), exact at both ends */
 #define xt_lerp(x, y, weight) xt_lerp_at(XT_HERE, x, y, weight)
 #define xt_lerp_scalar(x, y, weight) xt_lerp_scalar_at(XT_HERE, x, y, XT_NUMBER_(weight))
-#define xt_addcmul(x, y, z, value) xt_addcmul_at(XT_HERE, x, y, z, XT_NUMBER_(value)) /* x + value y z */
-#define xt_addcdiv(x, y, z, value) xt_addcdiv_at(XT_HERE, x, y, z, XT_NUMBER_(value)) /* x + value y / z */
+/* xt_addcmul(x, y, z, value = 1): x + value y z */
+#define xt_addcmul(x, y, ...) XT_ADDCMUL_(x, y, __VA_ARGS__, 1, )
+#define XT_ADDCMUL_(x, y, z, value, ...) (XT_LAST_(1, __VA_ARGS__), xt_addcmul_at(XT_HERE, x, y, z, XT_NUMBER_(value)))
+/* xt_addcdiv(x, y, z, value = 1): x + value y / z */
+#define xt_addcdiv(x, y, ...) XT_ADDCDIV_(x, y, __VA_ARGS__, 1, )
+#define XT_ADDCDIV_(x, y, z, value, ...) (XT_LAST_(1, __VA_ARGS__), xt_addcdiv_at(XT_HERE, x, y, z, XT_NUMBER_(value)))
 /* either bound may be none; where they cross, hi wins */
 #define xt_clamp_tensor(x, lo, hi) xt_clamp_tensor_at(XT_HERE, x, lo, hi)
 XT_API xt_tensor xt_div_scalar_at(const xt_src *src, xt_tensor x, double v);
@@ -432,13 +450,18 @@ XT_API xt_tensor xt_pairwise_distance_at(const xt_src *src, xt_tensor x, xt_tens
 /* rows are variables: [n,samples] -> [n,n] */
 #define xt_cov(x) xt_cov_at(XT_HERE, x)
 #define xt_corrcoef(x) xt_corrcoef_at(XT_HERE, x)
-#define xt_cumulative_trapezoid(y, dx, axis) xt_cumulative_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis))
+/* xt_cumulative_trapezoid(y, dx = 1, axis = -1) */
+#define xt_cumulative_trapezoid(...) XT_CUMULATIVE_TRAPEZOID_(__VA_ARGS__, 1, -1, )
+#define XT_CUMULATIVE_TRAPEZOID_(y, dx, axis, ...) \
+    (XT_LAST_(2, __VA_ARGS__), xt_cumulative_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis)))
 /* slices of an axis whose p-norm is above `most` scaled down to it */
 #define xt_renorm(x, p, axis, most) xt_renorm_at(XT_HERE, x, XT_NUMBER_(p), XT_NUMBER_(axis), XT_NUMBER_(most))
 XT_API xt_tensor xt_cumulative_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis);
 XT_API xt_tensor xt_renorm_at(const xt_src *src, xt_tensor x, double p, int axis, double most);
-#define xt_trapezoid(y, dx, axis) \
-    xt_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis)) /* integral over points dx apart */
+/* xt_trapezoid(y, dx = 1, axis = -1): integral over points dx apart */
+#define xt_trapezoid(...) XT_TRAPEZOID_(__VA_ARGS__, 1, -1, )
+#define XT_TRAPEZOID_(y, dx, axis, ...) \
+    (XT_LAST_(2, __VA_ARGS__), xt_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis)))
 XT_API xt_tensor xt_normalize_at(const xt_src *src, xt_tensor x, int axis, xt_normalize_opts o);
 XT_API xt_tensor xt_cov_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_corrcoef_at(const xt_src *src, xt_tensor x);
@@ -460,8 +483,9 @@ XT_API void xt_min_with_index_at(const xt_src *src, xt_tensor x, int axis, xt_te
 #define xt_logcumsumexp(x, axis) xt_logcumsumexp_at(XT_HERE, x, XT_NUMBER_(axis))
 #define xt_cummax(x, axis, out_values, out_indices) xt_cummax_at(XT_HERE, x, XT_NUMBER_(axis), out_values, out_indices)
 #define xt_cummin(x, axis, out_values, out_indices) xt_cummin_at(XT_HERE, x, XT_NUMBER_(axis), out_values, out_indices)
-#define xt_diff(x, n, axis) \
-    xt_diff_at(XT_HERE, x, XT_NUMBER_(n), XT_NUMBER_(axis)) /* differences of neighbours, n times */
+/* xt_diff(x, n = 1, axis = -1): differences of neighbours, n times */
+#define xt_diff(...) XT_DIFF_(__VA_ARGS__, 1, -1, )
+#define XT_DIFF_(x, n, axis, ...) (XT_LAST_(2, __VA_ARGS__), xt_diff_at(XT_HERE, x, XT_NUMBER_(n), XT_NUMBER_(axis)))
 XT_API xt_tensor xt_cumsum_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_cumprod_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_logcumsumexp_at(const xt_src *src, xt_tensor x, int axis);
@@ -596,7 +620,10 @@ XT_API xt_tensor xt_repeat_interleave_counts_at(const xt_src *src, xt_tensor x, 
 /* one shift and XT_ALL_AXES: over all elements in a row */
 #define xt_roll(x, shifts, axes) xt_roll_at(XT_HERE, x, shifts, axes)
 /* k quarter turns from axis a towards b */
-#define xt_rot90(x, k, a, b) xt_rot90_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b))
+/* xt_rot90(x, k = 1, a = 0, b = 1) */
+#define xt_rot90(...) XT_ROT90_(__VA_ARGS__, 1, 0, 1, )
+#define XT_ROT90_(x, k, a, b, ...) \
+    (XT_LAST_(3, __VA_ARGS__), xt_rot90_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)))
 /* xt_movedim(x, XT_AXES(0), XT_AXES(-1)) */
 #define xt_movedim(x, from, to) xt_movedim_at(XT_HERE, x, from, to)
 #define xt_unflatten(x, axis, ...) \
@@ -673,19 +700,31 @@ typedef struct XT_OPTIONS_ xt_grid_opts {
 /* x [N,C,H,W] at places grid [N,P,Q,2], (x, y) from -1 to 1 -> [N,C,P,Q]; the grid of affine maps theta [N,2,3] ->
  * [N,height,width,2]. */
 #define xt_grid_sample(x, ...) XT_OPT2_(xt_grid_sample_at, xt_grid_opts, x, __VA_ARGS__, )
-#define xt_affine_grid(theta, height, width, align_corners) \
-    xt_affine_grid_at(XT_HERE, theta, XT_NUMBER_(height), XT_NUMBER_(width), align_corners)
+/* xt_affine_grid(theta, height, width, align_corners = false) */
+#define xt_affine_grid(theta, height, ...) XT_AFFINE_GRID_(theta, height, __VA_ARGS__, false, )
+#define XT_AFFINE_GRID_(theta, height, width, align_corners, ...) \
+    (XT_LAST_(1, __VA_ARGS__), xt_affine_grid_at(XT_HERE, theta, XT_NUMBER_(height), XT_NUMBER_(width), align_corners))
 XT_API xt_tensor xt_grid_sample_at(const xt_src *src, xt_tensor x, xt_tensor grid, xt_grid_opts o);
 XT_API xt_tensor xt_affine_grid_at(const xt_src *src, xt_tensor theta, int64_t height, int64_t width,
                                    bool align_corners);
 /* Triangles and diagonals; k counts diagonals to the right of the main one. */
-#define xt_tril(x, k) xt_tril_at(XT_HERE, x, XT_NUMBER_(k))
-#define xt_triu(x, k) xt_triu_at(XT_HERE, x, XT_NUMBER_(k))
-#define xt_diag(x, k) xt_diag_at(XT_HERE, x, XT_NUMBER_(k)) /* [n] -> [n,n]; [n,m] -> its diagonal */
-#define xt_diagonal(x, k, a, b) \
-    xt_diagonal_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)) /* of axes a and b, as a last dim */
+/* xt_tril(x, k = 0) */
+#define xt_tril(...) XT_TRIL_(__VA_ARGS__, 0, )
+#define XT_TRIL_(x, k, ...) (XT_LAST_(1, __VA_ARGS__), xt_tril_at(XT_HERE, x, XT_NUMBER_(k)))
+/* xt_triu(x, k = 0) */
+#define xt_triu(...) XT_TRIU_(__VA_ARGS__, 0, )
+#define XT_TRIU_(x, k, ...) (XT_LAST_(1, __VA_ARGS__), xt_triu_at(XT_HERE, x, XT_NUMBER_(k)))
+/* xt_diag(x, k = 0): [n] -> [n,n]; [n,m] -> its diagonal */
+#define xt_diag(...) XT_DIAG_(__VA_ARGS__, 0, )
+#define XT_DIAG_(x, k, ...) (XT_LAST_(1, __VA_ARGS__), xt_diag_at(XT_HERE, x, XT_NUMBER_(k)))
+/* xt_diagonal(x, k = 0, a = 0, b = 1): of axes a and b, as a last dim */
+#define xt_diagonal(...) XT_DIAGONAL_(__VA_ARGS__, 0, 0, 1, )
+#define XT_DIAGONAL_(x, k, a, b, ...) \
+    (XT_LAST_(3, __VA_ARGS__), xt_diagonal_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)))
 /* the last dim along a diagonal of two */
-#define xt_diag_embed(x, k) xt_diag_embed_at(XT_HERE, x, XT_NUMBER_(k))
+/* xt_diag_embed(x, k = 0) */
+#define xt_diag_embed(...) XT_DIAG_EMBED_(__VA_ARGS__, 0, )
+#define XT_DIAG_EMBED_(x, k, ...) (XT_LAST_(1, __VA_ARGS__), xt_diag_embed_at(XT_HERE, x, XT_NUMBER_(k)))
 /* (n, tensors): matrices along a diagonal of zeros */
 #define xt_block_diag(n, ...) xt_block_diag_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__)
 XT_API xt_tensor xt_block_diag_at(const xt_src *src, int n, const xt_tensor *tensors);
@@ -703,10 +742,14 @@ XT_API xt_tensor xt_channel_shuffle_at(const xt_src *src, xt_tensor x, int64_t g
 
 /* --- Making --- */
 /* i64 [2,n]: rows and columns of the places on and below (above) diagonal k of a matrix, row by row */
-#define xt_tril_indices(rows, columns, k) \
-    xt_tril_indices_at(XT_HERE, XT_NUMBER_(rows), XT_NUMBER_(columns), XT_NUMBER_(k))
-#define xt_triu_indices(rows, columns, k) \
-    xt_triu_indices_at(XT_HERE, XT_NUMBER_(rows), XT_NUMBER_(columns), XT_NUMBER_(k))
+/* xt_tril_indices(rows, columns, k = 0) */
+#define xt_tril_indices(rows, ...) XT_TRIL_INDICES_(rows, __VA_ARGS__, 0, )
+#define XT_TRIL_INDICES_(rows, columns, k, ...) \
+    (XT_LAST_(1, __VA_ARGS__), xt_tril_indices_at(XT_HERE, XT_NUMBER_(rows), XT_NUMBER_(columns), XT_NUMBER_(k)))
+/* xt_triu_indices(rows, columns, k = 0) */
+#define xt_triu_indices(rows, ...) XT_TRIU_INDICES_(rows, __VA_ARGS__, 0, )
+#define XT_TRIU_INDICES_(rows, columns, k, ...) \
+    (XT_LAST_(1, __VA_ARGS__), xt_triu_indices_at(XT_HERE, XT_NUMBER_(rows), XT_NUMBER_(columns), XT_NUMBER_(k)))
 XT_API xt_tensor xt_tril_indices_at(const xt_src *src, int64_t rows, int64_t columns, int64_t k);
 XT_API xt_tensor xt_triu_indices_at(const xt_src *src, int64_t rows, int64_t columns, int64_t k);
 /* torch.arange(start, stop, step) */
@@ -772,8 +815,10 @@ typedef struct XT_OPTIONS_ xt_scatter_opts {
 XT_API xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
                                       xt_reduction how, xt_scatter_opts o);
 /* slices times alpha added */
-#define xt_index_add(x, axis, index, updates, alpha) \
-    xt_index_add_at(XT_HERE, x, XT_NUMBER_(axis), index, updates, XT_NUMBER_(alpha))
+/* xt_index_add(x, axis, index, updates, alpha = 1) */
+#define xt_index_add(x, axis, index, ...) XT_INDEX_ADD_(x, axis, index, __VA_ARGS__, 1, )
+#define XT_INDEX_ADD_(x, axis, index, updates, alpha, ...) \
+    (XT_LAST_(1, __VA_ARGS__), xt_index_add_at(XT_HERE, x, XT_NUMBER_(axis), index, updates, XT_NUMBER_(alpha)))
 #define xt_index_copy(x, axis, index, updates) xt_index_copy_at(XT_HERE, x, XT_NUMBER_(axis), index, updates)
 #define xt_index_fill(x, axis, index, value) xt_index_fill_at(XT_HERE, x, XT_NUMBER_(axis), index, XT_NUMBER_(value))
 XT_API xt_tensor xt_index_add_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
@@ -845,13 +890,17 @@ XT_API xt_tensor xt_addmm_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_ten
 XT_API xt_tensor xt_baddbmm_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_tensor y, xt_addmm_opts o);
 #define xt_cross(x, y, axis) xt_cross_at(XT_HERE, x, y, XT_NUMBER_(axis)) /* an axis of size 3 */
 /* [...,n,d] [...,m,d] -> [...,n,m]; p > 0 */
-#define xt_cdist(x, y, p) xt_cdist_at(XT_HERE, x, y, XT_NUMBER_(p))
+/* xt_cdist(x, y, p = 2) */
+#define xt_cdist(x, ...) XT_CDIST_(x, __VA_ARGS__, 2, )
+#define XT_CDIST_(x, y, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_cdist_at(XT_HERE, x, y, XT_NUMBER_(p)))
 #define xt_matrix_power(a, n) xt_matrix_power_at(XT_HERE, a, XT_NUMBER_(n)) /* n < 0: of the inverse */
 /* NaN where x is not positive definite */
-#define xt_cholesky(x, upper) xt_cholesky_at(XT_HERE, x, upper)
-#define xt_cholesky_solve(y, l, upper)                                            \
-    xt_cholesky_solve_at(XT_HERE, y, l, upper) /* y [...,n,k]; l from xt_cholesky \
-                                                */
+/* xt_cholesky(x, upper = false) */
+#define xt_cholesky(...) XT_CHOLESKY_(__VA_ARGS__, false, )
+#define XT_CHOLESKY_(x, upper, ...) (XT_LAST_(1, __VA_ARGS__), xt_cholesky_at(XT_HERE, x, upper))
+/* xt_cholesky_solve(y, l, upper = false): y [...,n,k]; l from xt_cholesky */
+#define xt_cholesky_solve(y, ...) XT_CHOLESKY_SOLVE_(y, __VA_ARGS__, false, )
+#define XT_CHOLESKY_SOLVE_(y, l, upper, ...) (XT_LAST_(1, __VA_ARGS__), xt_cholesky_solve_at(XT_HERE, y, l, upper))
 XT_API xt_tensor xt_cross_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis);
 XT_API xt_tensor xt_cdist_at(const xt_src *src, xt_tensor x, xt_tensor y, double p);
 XT_API xt_tensor xt_matrix_power_at(const xt_src *src, xt_tensor a, int n);
@@ -985,8 +1034,12 @@ XT_API xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_op
 XT_API xt_tensor xt_rfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 XT_API xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 /* f32 [n]: frequencies of n samples d apart */
-#define xt_fftfreq(n, d) xt_fftfreq_at(XT_HERE, XT_NUMBER_(n), XT_NUMBER_(d), false)
-#define xt_rfftfreq(n, d) xt_fftfreq_at(XT_HERE, XT_NUMBER_(n), XT_NUMBER_(d), true) /* f32 [n/2+1] */
+/* xt_fftfreq(n, d = 1) */
+#define xt_fftfreq(...) XT_FFTFREQ_(__VA_ARGS__, 1, )
+#define XT_FFTFREQ_(n, d, ...) (XT_LAST_(1, __VA_ARGS__), xt_fftfreq_at(XT_HERE, XT_NUMBER_(n), XT_NUMBER_(d), false))
+/* xt_rfftfreq(n, d = 1): f32 [n/2+1] */
+#define xt_rfftfreq(...) XT_RFFTFREQ_(__VA_ARGS__, 1, )
+#define XT_RFFTFREQ_(n, d, ...) (XT_LAST_(1, __VA_ARGS__), xt_fftfreq_at(XT_HERE, XT_NUMBER_(n), XT_NUMBER_(d), true))
 XT_API xt_tensor xt_fftfreq_at(const xt_src *src, int64_t n, double d, bool half);
 typedef enum xt_window_kind { XT_WINDOW_HANN, XT_WINDOW_HAMMING, XT_WINDOW_BLACKMAN } xt_window_kind;
 /* PyTorch's default is periodic: symmetric false */
@@ -1035,9 +1088,15 @@ XT_API xt_tensor xt_ifftshift_at(const xt_src *src, xt_tensor x, xt_list axes);
 /* 1 with the probability that stands there, else 0 */
 #define xt_bernoulli(p) xt_bernoulli_at(XT_HERE, p)
 /* [classes] or [N,classes] -> i64 [n] or [N,n] */
-#define xt_multinomial(weights, n, replacement) xt_multinomial_at(XT_HERE, weights, XT_NUMBER_(n), replacement)
+/* xt_multinomial(weights, n, replacement = false) */
+#define xt_multinomial(weights, ...) XT_MULTINOMIAL_(weights, __VA_ARGS__, false, )
+#define XT_MULTINOMIAL_(weights, n, replacement, ...) \
+    (XT_LAST_(1, __VA_ARGS__), xt_multinomial_at(XT_HERE, weights, XT_NUMBER_(n), replacement))
 /* hard: one-hot, with the soft one's gradient */
-#define xt_gumbel_softmax(x, tau, hard, axis) xt_gumbel_softmax_at(XT_HERE, x, XT_NUMBER_(tau), hard, XT_NUMBER_(axis))
+/* xt_gumbel_softmax(x, tau = 1, hard = false, axis = -1) */
+#define xt_gumbel_softmax(...) XT_GUMBEL_SOFTMAX_(__VA_ARGS__, 1, false, -1, )
+#define XT_GUMBEL_SOFTMAX_(x, tau, hard, axis, ...) \
+    (XT_LAST_(3, __VA_ARGS__), xt_gumbel_softmax_at(XT_HERE, x, XT_NUMBER_(tau), hard, XT_NUMBER_(axis)))
 /* always drops; the layer xt_dropout knows the mode */
 #define xt_dropout_fn(x, p) xt_dropout_fn_at(XT_HERE, x, XT_NUMBER_(p))
 XT_API xt_tensor xt_uniform_at(const xt_src *src, double lo, double hi, xt_dtype dtype, const int64_t *dims);

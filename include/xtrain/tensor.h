@@ -340,7 +340,9 @@ XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 
 /* --- Shape ops. Axes may be negative. --- */
 #define xt_reshape(x, ...) xt_reshape_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0)) /* one dim may be -1 */
-#define xt_flatten(x, from) xt_flatten_at(XT_HERE, x, XT_NUMBER_(from)) /* dims from..end become one */
+/* xt_flatten(x, from = 0): dims from..end become one */
+#define xt_flatten(...) XT_FLATTEN_(__VA_ARGS__, 0, )
+#define XT_FLATTEN_(x, from, ...) (XT_LAST_(1, __VA_ARGS__), xt_flatten_at(XT_HERE, x, XT_NUMBER_(from)))
 #define xt_transpose(x, a, b) xt_transpose_at(XT_HERE, x, XT_NUMBER_(a), XT_NUMBER_(b)) /* swaps two axes */
 #define xt_permute(x, ...) xt_permute_at(XT_HERE, x, XT_INTS_(__VA_ARGS__))
 #define xt_slice(x, axis, start, stop) \

@@ -27,6 +27,8 @@ for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++17 -x c++" "g++
         'xt_zeros(XT_F32, (unsigned)n, sizeof(v), 2)' 'xt_permute(x, 0, 2, 1)' 'xt_sum_axes(x, XT_AXES(0, -1))' \
         'xt_linear(m, "fc", x, (unsigned char)n)' 'xt_concat(2, XT_TENSORS(x, x), (int)XT_TWO)' \
         'xt_full(XT_TWO, XT_F32, XT_TWO)' 'xt_embedding(m, "e", x, 10, 4)' 'xt_group_norm(m, "g", x, 4)' \
+        'xt_tril(x)' 'xt_tril(x, -1)' 'xt_diagonal(x)' 'xt_diagonal(x, 1)' 'xt_diagonal(x, 0, 1, 2)' 'xt_cdist(x, x)' \
+        'xt_dropout(m, x)' 'xt_dropout(m, x, 0.1)' 'xt_hardtanh(x)' 'xt_addmv(x, x, x)' 'xt_matrix_norm(x)' \
         'xt_zeros(XT_F32, n, 2)' 'xt_zeros(XT_F32)' 'xt_window(n ? XT_WINDOW_HANN : XT_WINDOW_HAMMING, n, 0, XT_F32)' \
         'xt_mse_loss(x, x, .reduction = n ? XT_SUM : XT_MEAN)' \
         '(xt_sample_loader(.batch = 2, .count = n, .x = {XT_F32, {4}}, .y = {XT_I64}), x)'; do
@@ -55,6 +57,9 @@ for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++17 -x c++" "g++
     check "$name: no cell" refused "$compiler" 'xt_lstm_cell(m, "g", x).h' 'hidden, the size of the state, is missing'
     check "$name: no dim" refused "$compiler" 'xt_embedding(m, "e", x, 10)' 'dim, the size of a row, is missing'
     check "$name: no groups" refused "$compiler" 'xt_group_norm(m, "g", x)' 'the number of groups is missing'
+    for code in 'xt_tril(x, 1, 2)' 'xt_diagonal(x, 0, 1, 2, 3)' 'xt_dropout(m, x, 0.5, 1)' 'xt_cdist(x, x, 2, 2)'; do
+        check "$name: $code is refused" refused "$compiler" "$code" 'more arguments than the function takes'
+    done
     # A dtype's name, and in C++ what has its type, behind a list in place as well.
     for code in 'xt_from_array(v, n, XT_F32)' 'xt_from_array(v, 3, 1, XT_F32)' 'xt_zeros(XT_F32, (xt_dtype)n)' \
         'xt_linear(m, "q", x, XT_F32)' 'xt_reshape(x, XT_F32, 4)' 'xt_sum_axes(x, XT_AXES(0, XT_I64))'; do
