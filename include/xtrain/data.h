@@ -304,7 +304,8 @@ typedef struct XT_OPTIONS_ xt_loader_opts {
     size_t struct_size XT_SIZE(xt_loader_opts);
     int64_t batch XT_IS(xt_loader_opts, batch); /* per rank */
     xt_switch shuffle; /* default off; reshuffled each epoch from (seed, epoch); not for streams */
-    /* default on for a training loop's fixed shapes; XT_OFF keeps the short batch (one more program, said once) */
+    /* default on for a training loop's fixed shapes; XT_OFF keeps the short batch (one more program, said once), of as
+     * many samples on each rank: up to ranks - 1 of an epoch are left out still (.pad_last leaves none) */
     xt_switch drop_last XT_IS(xt_loader_opts, drop_last);
     int workers XT_IS(xt_loader_opts, workers); /* reading threads; batches arrive in their order all the same */
     /* batches ahead (and one more for each further worker); -1 = 2. Memory is a pool of fixed size: a batch of host
