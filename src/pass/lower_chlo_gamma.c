@@ -1,4 +1,5 @@
-/* The gamma function's relatives. Sources: Lanczos' approximation with g = 7 and nine terms; reflection formulas; the
+/* The gamma function's relatives. Sources: Lanczos' approximation with g = 7 and nine terms; in f32
+ * Stirling's series and the one around 2 (Abramowitz and Stegun 6.1.33, 6.1.40); reflection formulas; the
  * Hurwitz zeta function by the Euler-Maclaurin sum. */
 #include <math.h>
 
@@ -19,16 +20,48 @@ static value log_t(chlo *c, value z) {
     return add_num(c, ir_log_plus_one(c->b, mul_num(c, z, 1 / (lanczos_g + 0.5))), log(lanczos_g + 0.5));
 }
 
-/* ln|gamma|: gamma(z + 1) by Lanczos for x >= 1/2; below that ln pi - ln|sin(pi x)| - the same at 1 - x. */
-value chlo_lgamma(chlo *c, value x) {
-    value reflect = cmp_num(c, IR_LT, x, 0.5), z = pick(c, reflect, neg(c, x), add_num(c, x, -1));
+/* ln gamma of z + 1 >= 1/2, by Lanczos. Near 1 and 2, where it is 0, large terms cancel: for f64. */
+static value lgamma_wide(chlo *c, value z) {
     value sum = num(c, lanczos_base);
     for (size_t i = 0; i < BASE_COUNT(lanczos); i++)
         sum = add(c, sum, quo(c, num(c, lanczos[i]), add_num(c, z, (double)i + 1)));
     value t = add_num(c, z, lanczos_g + 0.5), lt = log_t(c, z);
     /* (z + 1/2) log t - t, in a form that does not subtract large numbers */
     value body = mul(c, sub(c, add_num(c, z, 0.5), quo(c, t, lt)), lt);
-    value y = add(c, add_num(c, body, 0.5 * (log(2) + log(M_PI))), ln(c, sum));
+    return add(c, add_num(c, body, 0.5 * (log(2) + log(M_PI))), ln(c, sum));
+}
+
+/* The same of w >= 1/2 in f32, to its last digits: from 8 on by Stirling's series; below by the series around 2, to
+ * which gamma(w + 1) = w gamma(w) leads in steps of 1: ln gamma(w) = ln gamma(y) + ln p, or - ln p on the way up. */
+enum { STEPS_DOWN = 6 };
+static const double stirling_from = 8;
+static const double near_two[] = {/* of (lgamma(2 + t)) / t: 1 - gamma, then (-1)^k (zeta(k) - 1) / k */
+                                  -9.439488275268395e-06, 2.0507212775670674e-05,  -4.4926236738133142e-05,
+                                  9.9457512781808531e-05, -0.00022315475845357898, 0.00050966952474304267,
+                                  -0.0011927539117032617, 0.0028905103307415199,   -0.0073855510286739961,
+                                  0.020580808427784529,   -0.067352301053198158,   0.32246703342411315,
+                                  0.42278433509846713};
+static value lgamma_f32(chlo *c, value w) {
+    value up = cmp_num(c, IR_LT, w, 1.5), y = w, p = num(c, 1);
+    for (int i = 0; i < STEPS_DOWN; i++) {
+        value down = cmp_num(c, IR_GE, y, 2.5), less = add_num(c, y, -1);
+        y = pick(c, down, less, y);
+        p = pick(c, down, mul(c, p, y), p);
+    }
+    value t = pick(c, up, add_num(c, w, -1), add_num(c, y, -2)), lp = ln(c, pick(c, up, w, p));
+    value near = add(c, mul(c, t, POLY(c, t, near_two)), pick(c, up, neg(c, lp), lp));
+    value r = quo(c, num(c, 1), w), rr = mul(c, r, r);
+    value tail = mul(c, r, add_num(c, mul(c, rr, add_num(c, mul_num(c, rr, 1.0 / 1260), -1.0 / 360)), 1.0 / 12));
+    value far = mul(c, add_num(c, w, -0.5), add_num(c, ln(c, w), -1));
+    far = add(c, add_num(c, far, 0.5 * (log(2 * M_PI) - 1)), tail);
+    return pick(c, cmp_num(c, IR_LT, w, stirling_from), near, far);
+}
+
+/* ln|gamma|; below 1/2 ln pi - ln|sin(pi x)| - the same at 1 - x. */
+value chlo_lgamma(chlo *c, value x) {
+    value reflect = cmp_num(c, IR_LT, x, 0.5);
+    value y = is_f64(c) ? lgamma_wide(c, pick(c, reflect, neg(c, x), add_num(c, x, -1)))
+                        : lgamma_f32(c, pick(c, reflect, sub(c, num(c, 1), x), x));
     value a = ir_abs(c->b, x), fraction = sub(c, a, ir_floor(c->b, a));
     fraction = pick(c, cmp_num(c, IR_GT, fraction, 0.5), sub(c, num(c, 1), fraction), fraction);
     value log_sine = ln(c, ir_sine(c->b, mul_num(c, fraction, M_PI)));
@@ -38,9 +71,8 @@ value chlo_lgamma(chlo *c, value x) {
     return pick(c, cmp_num(c, IR_EQ, a, INFINITY), num(c, INFINITY), result);
 }
 
-/* The logarithmic derivative of Lanczos' formula; below 1/2 minus pi cot(pi x). */
-value chlo_digamma(chlo *c, value x) {
-    value reflect = cmp_num(c, IR_LT, x, 0.5), z = pick(c, reflect, neg(c, x), add_num(c, x, -1));
+/* The logarithmic derivative of Lanczos' formula, for f64. */
+static value digamma_wide(chlo *c, value z) {
     value up = num(c, 0), down = num(c, lanczos_base);
     for (size_t i = 0; i < BASE_COUNT(lanczos); i++) {
         value d = add_num(c, z, (double)i + 1), term = quo(c, num(c, lanczos[i]), d);
@@ -48,7 +80,28 @@ value chlo_digamma(chlo *c, value x) {
         down = add(c, down, term);
     }
     value t = add_num(c, z, lanczos_g + 0.5);
-    value y = sub(c, add(c, log_t(c, z), quo(c, up, down)), quo(c, num(c, lanczos_g), t));
+    return sub(c, add(c, log_t(c, z), quo(c, up, down)), quo(c, num(c, lanczos_g), t));
+}
+
+/* The same of w >= 1/2 in f32: psi(w + 1) = psi(w) + 1/w leads to where the asymptotic series holds. */
+static value digamma_f32(chlo *c, value w) {
+    enum { STEPS_UP = 6 };
+    value sum = NULL;
+    for (int i = 0; i < STEPS_UP; i++) {
+        value term = quo(c, num(c, 1), i ? add_num(c, w, i) : w);
+        sum = sum ? add(c, sum, term) : term;
+    }
+    value z = add_num(c, w, STEPS_UP), r = quo(c, num(c, 1), z), rr = mul(c, r, r);
+    value series = add_num(c, mul(c, rr, add_num(c, mul_num(c, rr, -1.0 / 252), 1.0 / 120)), -1.0 / 12);
+    value small = add(c, mul_num(c, r, -0.5), mul(c, rr, series));
+    return add(c, sub(c, ln(c, z), sum), small);
+}
+
+/* Below 1/2 minus pi cot(pi x). */
+value chlo_digamma(chlo *c, value x) {
+    value reflect = cmp_num(c, IR_LT, x, 0.5);
+    value y = is_f64(c) ? digamma_wide(c, pick(c, reflect, neg(c, x), add_num(c, x, -1)))
+                        : digamma_f32(c, pick(c, reflect, sub(c, num(c, 1), x), x));
     /* cot has period 1: the argument is brought near zero first, where pi x keeps its digits */
     value turn = mul_num(c, add(c, x, ir_abs(c->b, ir_floor(c->b, add_num(c, x, 0.5)))), M_PI);
     value cot = quo(c, ir_cosine(c->b, turn), ir_sine(c->b, turn));

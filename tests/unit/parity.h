@@ -31,6 +31,7 @@
 
 enum { PARITY_MOST = 8 }; /* inputs or outputs of a case */
 static const double PARITY_RTOL = 1e-5;
+static const double PARITY_OR_1 = -1; /* as atol: rtol counts of the largest magnitude, or of 1 where that is less */
 
 typedef struct parity_tensor {
     char name[160];
@@ -140,8 +141,9 @@ static inline void parity_close(const parity_file *f, const char *name, xt_tenso
     parity_tensor mine = {.type = t, .data = data};
     double largest = 0;
     for (int64_t i = 0; i < t->count; i++) largest = fmax(largest, fabs(parity_element(want, i)));
-    double bound =
-        ir_dtype_is_float(t->dtype) ? (rtol > 0 ? rtol : PARITY_RTOL) * (isfinite(largest) ? largest : 1) + atol : 0;
+    double size = isfinite(largest) ? largest : 1;
+    if (atol == PARITY_OR_1) size = fmax(size, 1), atol = 0;
+    double bound = ir_dtype_is_float(t->dtype) ? (rtol > 0 ? rtol : PARITY_RTOL) * size + atol : 0;
     for (int64_t i = 0; i < t->count; i++) {
         double g = parity_element(&mine, i), w = parity_element(want, i);
         char at[128];

@@ -157,6 +157,34 @@ static const struct {
 } questions[] = {{"log_prob", log_prob}, {"cdf", cdf},         {"icdf", icdf},
                  {"entropy", entropy},   {"moments", moments}, {"kl", kl}};
 
+/* Outputs and gradients are f64's of the same f32 numbers to 1e-6, of the largest magnitude or of 1. Where terms cancel
+ * no formula in f32 keeps that: the bound of these, and beside it how far PyTorch's own f32 is from its f64. */
+static const double EXACT = 1e-6;
+static const struct {
+    const char *name;
+    double bound, pytorch;
+} hard[] = {
+    {"binomial_logits_kl", 2e-6, 3.7e-5},
+    {"dirichlet_kl", 2.5e-6, 1.2e-6},
+    {"generalized_pareto_log_prob", 3e-6, 1.1e-6},
+    {"inverse_gamma_entropy", 2e-6, 1.5e-6},
+    {"continuous_bernoulli_logits_entropy", 2e-6, 5.3e-6},
+    {"continuous_bernoulli_logits_moments", 3e-6, 2e-4},
+    {"continuous_bernoulli_logits_kl", 5e-6, 1.1e-4},
+    {"low_rank_kl", 5e-6, 2.1e-6},
+};
+static double bound_of(const char *name) {
+    for (size_t i = 0; i < BASE_COUNT(hard); i++)
+        if (strcmp(name, hard[i].name) == 0) return hard[i].bound;
+    return EXACT;
+}
+/* Such a bound is only for where PyTorch's f32 is beyond 1e-6 too, and it is of the same size as that. */
+static void hard_rows(void **state) {
+    (void)state;
+    for (size_t i = 0; i < BASE_COUNT(hard); i++)
+        assert_true(hard[i].pytorch > EXACT && hard[i].bound < 3 * hard[i].pytorch);
+}
+
 /* Every question that PyTorch answers of every kind; how many were asked. */
 static int ask(const char *file, size_t n, const row *of) {
     parity_file *f = parity_open(file);
@@ -170,7 +198,7 @@ static int ask(const char *file, size_t n, const row *of) {
             snprintf(name, sizeof name, "%s_%s", r.name, questions[k].name);
             if (!parity_find(f, "%s/y0", name)) continue;
             if (strcmp(name, "multivariate_kl") == 0) r.make = make_multivariate_tril;
-            parity_case(f, name, questions[k].fn, &r, wide ? 5e-9 : 3e-6, wide ? 0 : 4e-6);
+            parity_case(f, name, questions[k].fn, &r, wide ? 5e-9 : bound_of(name), wide ? 0 : PARITY_OR_1);
             asked++;
         }
     parity_close_file(f);
@@ -224,7 +252,8 @@ static const parity_row layers[] = {
 static void layered(void **state) {
     (void)state;
     parity_file *f = parity_open("distributions");
-    for (size_t i = 0; i < BASE_COUNT(layers); i++) parity_case(f, layers[i].name, layers[i].fn, NULL, 3e-6, 4e-6);
+    for (size_t i = 0; i < BASE_COUNT(layers); i++)
+        parity_case(f, layers[i].name, layers[i].fn, NULL, EXACT, PARITY_OR_1);
     parity_close_file(f);
 }
 
@@ -270,7 +299,7 @@ static void transformed(void **state) {
     (void)state;
     parity_file *f = parity_open("distributions_more");
     for (size_t i = 0; i < BASE_COUNT(transforms); i++)
-        parity_case(f, transforms[i].name, transforms[i].fn, NULL, 3e-6, 4e-6);
+        parity_case(f, transforms[i].name, transforms[i].fn, NULL, EXACT, PARITY_OR_1);
     parity_close_file(f);
 }
 
@@ -295,7 +324,8 @@ static int finish(void **state) {
     return xt_finish();
 }
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kinds), cmocka_unit_test(more_kinds), cmocka_unit_test(layered),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(hard_rows),   cmocka_unit_test(kinds),
+                                       cmocka_unit_test(more_kinds),  cmocka_unit_test(layered),
                                        cmocka_unit_test(transformed), cmocka_unit_test(incomplete_gamma)};
     return cmocka_run_group_tests(tests, NULL, finish);
 }
