@@ -21,7 +21,8 @@ XT_API void xt_module_free(xt_module *m);
 /* fn on x, recorded: lives until the step ends, nothing waits; an error in fn is an error tensor */
 #define xt_forward(m, x) xt_forward_at(XT_HERE, m, x)
 XT_API xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x);
-/* Makes the parameters by tracing fn on inputs of this spec, without data and without running anything. */
+/* Makes the parameters by tracing fn on inputs of this spec, without data and without running anything: what fn gives
+ * to states by xt_assign is left out. */
 XT_API XT_CHECK xt_status xt_module_build(xt_module *m, xt_spec x);
 /* A forward of several inputs and outputs: `in` are the call's n_in tensors, `out` is to be filled with n_out. All
  * else is as above; xt_forward serves where both are 1. False after an error, with error tensors in out.
@@ -222,6 +223,51 @@ typedef struct XT_OPTIONS_ xt_spectral_norm_opts {
 #define XT_SPECTRAL_NORM_(m, pattern, ...) \
     xt_spectral_norm_at(XT_HERE, m, pattern, XT_OPTS(xt_spectral_norm_opts, __VA_ARGS__))
 XT_API bool xt_spectral_norm_at(const xt_src *src, xt_module *m, const char *pattern, xt_spectral_norm_opts o);
+/* torch.nn.utils.parametrizations.orthogonal (Lezcano and Martinez-Rubio 2019), likewise: matrices (the last two dims)
+ * with orthonormal columns, or rows where there are fewer of these, made of a parameter without bounds, so that each
+ * optimizer step leads to another such matrix. Tensors parametrizations.weight.original and 0.base beside it (not with
+ * .use_trivialization = XT_OFF): the first weight, made orthogonal, which the map is multiplied with. */
+typedef enum xt_orthogonal_map {
+    XT_MAP_DEFAULT = 0, /* PyTorch's: the exponential for square matrices, else Householder's */
+    XT_MATRIX_EXP = 1, /* exp(A), A = X - X^T */
+    XT_CAYLEY = 2, /* (I + A/2)(I - A/2)^-1 */
+    XT_HOUSEHOLDER = 3 /* a product of reflections; fewer operations for narrow matrices */
+} xt_orthogonal_map;
+#define XT_DEFAULTS_xt_orthogonal_opts(is) is(use_trivialization, XT_ON)
+XT_DEFAULTS_OF(xt_orthogonal_opts)
+typedef struct XT_OPTIONS_ xt_orthogonal_opts {
+    size_t struct_size XT_SIZE(xt_orthogonal_opts);
+    xt_orthogonal_map orthogonal_map;
+    /* default on; off: the map alone, with which only Householder's can begin as a given matrix */
+    xt_switch use_trivialization XT_IS(xt_orthogonal_opts, use_trivialization);
+} xt_orthogonal_opts;
+#define xt_orthogonal(m, ...) XT_ORTHOGONAL_(m, __VA_ARGS__, )
+#define XT_ORTHOGONAL_(m, pattern, ...) xt_orthogonal_at(XT_HERE, m, pattern, XT_OPTS(xt_orthogonal_opts, __VA_ARGS__))
+XT_API bool xt_orthogonal_at(const xt_src *src, xt_module *m, const char *pattern, xt_orthogonal_opts o);
+/* torch.nn.utils.parametrize.remove_parametrizations (leave_parametrized = True), remove_weight_norm and
+ * remove_spectral_norm: the weights that fit become plain parameters, with the value that a pass in evaluation mode has
+ * for them; what they were made of is gone. For a module that is built, whose optimizer does not step any more. Gives
+ * their number; -1 after an error. Waits for the device. */
+#define xt_remove_parametrizations(m, pattern) xt_remove_parametrizations_at(XT_HERE, m, pattern)
+#define xt_remove_weight_norm(m, pattern) xt_remove_parametrizations_at(XT_HERE, m, pattern)
+#define xt_remove_spectral_norm(m, pattern) xt_remove_parametrizations_at(XT_HERE, m, pattern)
+XT_API int xt_remove_parametrizations_at(const xt_src *src, xt_module *m, const char *pattern);
+/* torch.nn.utils.fuse_conv_bn_eval, fuse_linear_bn_eval: the batch norm `norm` behind the convolution or linear layer
+ * `layer` becomes a part of its weight and bias, which the layer has from here on, and the norm's call gives its input
+ * back. For a built module that is not trained any more; the two must stand behind one another in its function, which
+ * nobody checks. False after an error. Waits for the device.
+ *     xt_fuse_conv_bn(net, "conv1", "bn1"); */
+#define xt_fuse_conv_bn(m, ...) XT_FUSE_CONV_BN_(m, __VA_ARGS__, )
+#define XT_FUSE_CONV_BN_(m, layer, norm, ...) xt_fuse_bn_at(XT_HERE, m, layer, norm, XT_OPTS(xt_fuse_opts, __VA_ARGS__))
+#define xt_fuse_linear_bn(m, ...) XT_FUSE_CONV_BN_(m, __VA_ARGS__, )
+#define XT_DEFAULTS_xt_fuse_opts(is) is(eps, 1e-5)
+XT_DEFAULTS_OF(xt_fuse_opts)
+typedef struct XT_OPTIONS_ xt_fuse_opts {
+    size_t struct_size XT_SIZE(xt_fuse_opts);
+    double eps XT_IS(xt_fuse_opts, eps); /* what the norm's call says */
+    xt_switch transposed; /* default off; on: a transposed convolution, whose outputs are dim 1 of the weight */
+} xt_fuse_opts;
+XT_API bool xt_fuse_bn_at(const xt_src *src, xt_module *m, const char *layer, const char *norm, xt_fuse_opts o);
 /* --- LoRA (Hu et al. 2021), computed and stored as the library peft does ---
  * Linear layers whose weight W [O,I] has a name that fits, those to come included, get two narrow matrices beside it,
  * lora_A.weight [r,I] and lora_B.weight [O,r], f32 also beside narrower weights:
@@ -338,6 +384,15 @@ XT_API size_t xt_module_summary(const xt_module *m, char *buf, size_t n);
     xt_param_at(XT_HERE, m, name, init, XT_NUMBER_(a), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 XT_API xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a,
                              xt_dtype dtype, const int64_t *dims);
+
+/* A buffer of one's own (register_buffer): made as a parameter is, of any dtype, saved, loaded and kept in checkpoints
+ * with the module, and moved by xt_assign alone: no optimizer knows it, and no gradient flows to it.
+ *     xt_tensor book = xt_buffer(m, "codebook", "normal", 1, XT_F32, 512, 64); */
+#define xt_buffer(m, name, init, a, ...) XT_BUFFER_(m, name, init, a, __VA_ARGS__, 0)
+#define XT_BUFFER_(m, name, init, a, dtype, ...) \
+    xt_buffer_at(XT_HERE, m, name, init, XT_NUMBER_(a), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
+XT_API xt_tensor xt_buffer_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a,
+                              xt_dtype dtype, const int64_t *dims);
 
 #ifdef __cplusplus
 }

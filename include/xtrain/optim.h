@@ -308,6 +308,10 @@ XT_API void xt_optimizer_check_replicas_at(const xt_src *src, xt_optimizer *opt,
 XT_API void xt_optimizer_bucket_at(const xt_src *src, xt_optimizer *opt, int64_t bytes);
 #define xt_zero_grad(opt) xt_zero_grad_at(XT_HERE, opt) /* forgets the gradients of all its module's parameters */
 XT_API void xt_zero_grad_at(const xt_src *src, xt_optimizer *opt);
+/* The same of a module, for updates by hand (xt_assign of a parameter): without an optimizer's step nothing consumes
+ * gradients, and those of the next xt_backward are added to them. */
+#define xt_module_zero_grad(m) xt_module_zero_grad_at(XT_HERE, m)
+XT_API void xt_module_zero_grad_at(const xt_src *src, xt_module *m);
 XT_API int64_t xt_optimizer_steps(const xt_optimizer *opt); /* taken so far, those of a loaded state included */
 XT_API void xt_optimizer_free(xt_optimizer *opt); /* its schedules too; the module stays. NULL is allowed */
 

@@ -311,6 +311,11 @@ static bool same_opts(const xt_init_opts *a, const xt_init_opts *b) {
            a->gain == b->gain && a->slope == b->slope && a->fan_out == b->fan_out && a->groups == b->groups &&
            a->sparsity == b->sparsity;
 }
+static bool same_parametrization(const nn_wish *a, const nn_wish *b) {
+    return a->spectral.n_power_iterations == b->spectral.n_power_iterations && a->spectral.eps == b->spectral.eps &&
+           a->spectral.dim == b->spectral.dim && a->orthogonal.orthogonal_map == b->orthogonal.orthogonal_map &&
+           a->orthogonal.use_trivialization == b->orthogonal.use_trivialization;
+}
 static bool same_lora(const xt_lora_opts *a, const xt_lora_opts *b) {
     return a->r == b->r && a->alpha == b->alpha && a->dropout == b->dropout && a->rslora == b->rslora;
 }
@@ -320,7 +325,7 @@ bool nn_keep_wish(nn_root *r, const nn_wish *w) {
     for (size_t i = 0; i < r->n_wishes; i++) {
         const nn_wish *o = &r->wishes[i];
         if (o->what == w->what && o->kind == w->kind && same_opts(&o->opts, &w->opts) &&
-            same_lora(&o->lora, &w->lora) && strcmp(o->pattern, w->pattern) == 0)
+            same_lora(&o->lora, &w->lora) && same_parametrization(o, w) && strcmp(o->pattern, w->pattern) == 0)
             return true;
     }
     nn_wish mine = *w;
@@ -378,6 +383,7 @@ static const char *wish_function(const nn_wish *w) {
     case NN_WISH_THAW: return "xt_unfreeze";
     case NN_WISH_WEIGHT_NORM: return "xt_weight_norm";
     case NN_WISH_SPECTRAL_NORM: return "xt_spectral_norm";
+    case NN_WISH_ORTHOGONAL: return "xt_orthogonal";
     case NN_WISH_LORA: return "xt_lora";
     }
     return "xt_init";
@@ -406,16 +412,11 @@ static void say_if_built(nn_root *r, const nn_wish *w) {
     r->checked_wishes = r->n_wishes;
 }
 
-/* A weight of a direction and a size has the name of neither. */
-static bool fits_normed(const nn_wish *w, const char *name) {
-    static const char inside[] = "parametrizations.", direction[] = ".original1";
-    const char *at = strstr(name, inside);
-    size_t n = strlen(name), tail = sizeof direction - 1;
-    char plain[512];
-    if (!at || n < tail || strcmp(name + n - tail, direction) != 0) return false;
-    snprintf(plain, sizeof plain, "%.*s%.*s", (int)(at - name), name,
-             (int)(n - tail - (size_t)(at - name) - (sizeof inside - 1)), at + sizeof inside - 1);
-    return nn_matches(w->pattern, plain);
+/* A weight that is made of others has the name of none of them. */
+static bool fits_made(const nn_wish *w, const char *name) {
+    char weight[512];
+    bool makes = w->what == NN_WISH_WEIGHT_NORM || w->what == NN_WISH_SPECTRAL_NORM || w->what == NN_WISH_ORTHOGONAL;
+    return makes && nn_weight_of(name, weight, sizeof weight) && nn_matches(w->pattern, weight);
 }
 
 bool nn_lora_adapts(const nn_root *r, const char *weight) {
@@ -437,7 +438,7 @@ void nn_wishes_check(nn_root *r) {
         for (size_t i = 0; i < r->n && !fits; i++)
             fits = r->entries[i].is_param && ((nn_matches(w->pattern, r->entries[i].name) &&
                                                (w->what != NN_WISH_LORA || nn_lora_adapts(r, r->entries[i].name))) ||
-                                              (w->what == NN_WISH_WEIGHT_NORM && fits_normed(w, r->entries[i].name)));
+                                              fits_made(w, r->entries[i].name));
         if (!fits) say_no_match(r, w);
     }
 }

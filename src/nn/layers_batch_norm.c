@@ -15,11 +15,6 @@ void nn_move_average(const xt_src *src, xt_tensor running, xt_tensor batch, xt_t
     if (!lazy_is_error(value)) lazy_assign(running, value);
 }
 
-/* Parameters have no sense while only their shapes are wanted: a pass on made-up data must not move the statistics. */
-bool nn_tracks(const xt_module *m) {
-    return !m->root->building;
-}
-
 typedef struct batch_norm {
     xt_tensor weight, bias, mean, var, count; /* mean .. count: none without running statistics */
     double eps, momentum;
@@ -147,6 +142,7 @@ xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "xt_batch_norm %s: eps is %g and momentum %g; eps must not be negative and momentum in [0,1]",
                           name, o.eps, o.momentum);
+    if (nn_is_fused(m, name)) return x;
     bool track = o.track != XT_OFF, training = nn_is_training(m, name), batch = training || !track,
          move = training && nn_tracks(m);
     /* a mesh's statistics are of the whole batch already */

@@ -34,7 +34,8 @@ xt_tensor xt_conv_at(const xt_src *src, int n_spatial, bool transposed, xt_modul
     double bound = 1.0 / sqrt((double)w_dims[1] * (double)reach);
     xt_tensor w = nn_tensor(src, m, name, "weight", true, NN_UNIFORM, bound, nn_param_dtype(t), n_spatial + 2, w_dims),
               b = {0};
-    if (o.bias != XT_OFF) b = nn_tensor(src, m, name, "bias", true, NN_UNIFORM, bound, nn_param_dtype(t), 1, &out);
+    if (o.bias != XT_OFF || nn_has(m, name, "bias"))
+        b = nn_tensor(src, m, name, "bias", true, NN_UNIFORM, bound, nn_param_dtype(t), 1, &out);
     xt_tensor y =
         transposed ? xt_conv_transpose_fn_at(src, n_spatial, x, w, b, o) : xt_conv_fn_at(src, n_spatial, x, w, b, o);
     nn_layer_end();

@@ -16,7 +16,7 @@ xt_tensor xt_linear_at(const xt_src *src, xt_module *m, const char *name, xt_ten
     xt_tensor w =
         nn_tensor(src, m, name, "weight", true, NN_UNIFORM, bound, nn_param_dtype(t), 2, (int64_t[]){out, in});
     xt_tensor y = xt_matmul_at(src, x, xt_transpose_at(src, w, 0, 1));
-    if (o.bias != XT_OFF)
+    if (o.bias != XT_OFF || nn_has(m, name, "bias"))
         y = xt_add_at(src, y, nn_tensor(src, m, name, "bias", true, NN_UNIFORM, bound, nn_param_dtype(t), 1, &out));
     y = nn_lora_added(src, m, name, x, y, in, out);
     nn_layer_end();

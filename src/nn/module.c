@@ -75,6 +75,7 @@ void xt_module_free(xt_module *m) {
     map_free(r->by_name, NULL);
     map_free(r->called, NULL);
     map_free(r->shared, NULL);
+    map_free(r->fused, NULL);
     map_free(r->loaded, nn_loaded_free);
     base_free(r->loaded_path);
     nn_wishes_free(r);
@@ -291,6 +292,25 @@ static xt_tensor shape_error(const xt_src *src, const nn_entry *e, const ir_type
     return t;
 }
 
+xt_tensor nn_tensor_of(const xt_module *m, const char *layer, const char *leaf) {
+    char *name = nn_full_name(m, layer, leaf);
+    const nn_entry *e = name ? nn_find(m->root, name) : NULL;
+    base_free(name);
+    return e ? e->t : (xt_tensor){0};
+}
+
+bool nn_has(const xt_module *m, const char *layer, const char *leaf) {
+    return !xt_is_none(nn_tensor_of(m, layer, leaf));
+}
+
+bool nn_is_fused(const xt_module *m, const char *norm) {
+    if (!m->root->fused || !map_count(m->root->fused)) return false;
+    char *full = nn_full_name(m, norm, "");
+    bool is = full && map_get(m->root->fused, full, strlen(full));
+    base_free(full);
+    return is;
+}
+
 /* The value a tensor begins with: from the file that was loaded, else as the layer or the user's rule says. It is in
  * memory (`data`; NULL: zeros), or it is made at its first use, where `from` has a function. False after an error,
  * which is *out. */
@@ -370,10 +390,13 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
     const nn_wish *made = !e && is_param && rank > 0 ? nn_parametrized(m->root, name) : NULL;
     if (made) {
         xt_spectral_norm_opts o = made->spectral;
+        xt_orthogonal_opts orthogonal = made->orthogonal;
+        int what = made->what;
         base_free(name);
-        return made->what == NN_WISH_SPECTRAL_NORM
-                   ? nn_spectral_normed(src, m, layer, leaf, init, a, dtype, rank, dims, &o)
-                   : nn_weight_normed(src, m, layer, leaf, init, a, dtype, rank, dims);
+        if (what == NN_WISH_ORTHOGONAL)
+            return nn_orthogonal(src, m, layer, leaf, (nn_recipe){init, .a = a}, dtype, rank, dims, &orthogonal);
+        return what == NN_WISH_SPECTRAL_NORM ? nn_spectral_normed(src, m, layer, leaf, init, a, dtype, rank, dims, &o)
+                                             : nn_weight_normed(src, m, layer, leaf, init, a, dtype, rank, dims);
     }
     if (!e) return make(src, m->root, name, is_param, (nn_recipe){init, .a = a}, type);
     base_free(name);
@@ -381,18 +404,29 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
     return e->type == type ? e->t : shape_error(src, e, type, NULL);
 }
 
-xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a, xt_dtype dtype,
-                      const int64_t *dims) {
+/* xt_param and xt_buffer. */
+static xt_tensor own_tensor(const xt_src *src, const char *what, xt_module *m, const char *name, bool is_param,
+                            const char *init, double a, xt_dtype dtype, const int64_t *dims) {
     static const char *const kinds[] = {"zeros", "ones", "uniform", "normal"};
-    if (!m) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_param: the module is NULL");
+    if (!m) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: the module is NULL", what);
     int rank = 0;
     while (rank < XT_MAX_RANK && dims[rank]) rank++;
-    if (!lazy_dims_fit(src, "xt_param", rank, dims)) return lazy_failed_tensor(src);
+    if (!lazy_dims_fit(src, what, rank, dims)) return lazy_failed_tensor(src);
     for (size_t k = 0; k < BASE_COUNT(kinds); k++)
         if (init && strcmp(init, kinds[k]) == 0)
-            return nn_tensor(src, m, name, "", true, (nn_init)k, a, dtype, rank, dims);
-    return lazy_error(src, XT_INVALID_ARGUMENT, "xt_param %s: init is \"%s\"; zeros, ones, uniform or normal are known",
+            return nn_tensor(src, m, name, "", is_param, (nn_init)k, a, dtype, rank, dims);
+    return lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: init is \"%s\"; zeros, ones, uniform or normal are known", what,
                       name, init ? init : "NULL");
+}
+
+xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a, xt_dtype dtype,
+                      const int64_t *dims) {
+    return own_tensor(src, "xt_param", m, name, true, init, a, dtype, dims);
+}
+
+xt_tensor xt_buffer_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a, xt_dtype dtype,
+                       const int64_t *dims) {
+    return own_tensor(src, "xt_buffer", m, name, false, init, a, dtype, dims);
 }
 
 xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype) {
@@ -420,6 +454,11 @@ static xt_status stand_in(const char *who, int i, const xt_spec *x, xt_tensor *o
     ir_builder *b = lazy_begin(XT_HERE);
     *out = lazy_wrap(ir_splat(b, type, 0), who);
     return NULL;
+}
+
+/* Parameters have no sense while only their shapes are wanted: a pass on made-up data must not move the statistics. */
+bool nn_tracks(const xt_module *m) {
+    return !m->root->building;
 }
 
 /* Tracing makes the parameters; the trace itself is thrown away. */

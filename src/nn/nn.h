@@ -33,6 +33,7 @@ typedef struct nn_root {
     map *called; /* layer name -> src_id of its call in this pass, + 1 */
     int64_t called_step; /* that the names in `called` are of, where layers are called without xt_forward */
     map *shared; /* patterns xt_share was called for */
+    map *fused; /* batch norms that are a part of the layer before them (xt_fuse_conv_bn); NULL: none */
     map *loaded; /* name -> nn_loaded: values read before the tensors exist */
     char *loaded_path;
     bool loaded_all; /* every tensor must come from there */
@@ -108,10 +109,19 @@ xt_status nn_draw_source(const char *name, const nn_recipe *r, lazy_source *out)
 typedef struct nn_wish {
     char *pattern; /* on full names */
     src_id src;
-    enum { NN_WISH_INIT, NN_WISH_FREEZE, NN_WISH_THAW, NN_WISH_WEIGHT_NORM, NN_WISH_SPECTRAL_NORM, NN_WISH_LORA } what;
+    enum {
+        NN_WISH_INIT,
+        NN_WISH_FREEZE,
+        NN_WISH_THAW,
+        NN_WISH_WEIGHT_NORM,
+        NN_WISH_SPECTRAL_NORM,
+        NN_WISH_ORTHOGONAL,
+        NN_WISH_LORA
+    } what;
     xt_init_kind kind;
     xt_init_opts opts;
     xt_spectral_norm_opts spectral;
+    xt_orthogonal_opts orthogonal;
     xt_lora_opts lora;
 } nn_wish;
 bool nn_is_frozen(const struct xt_module *m, const char *name); /* by xt_freeze; name: the full one */
@@ -137,11 +147,17 @@ bool nn_wish_parametrized(const char *what, xt_module *m, const char *pattern, n
  * before it. False after an error. */
 bool nn_parametrization(const xt_src *src, const char *what, const char *layer, const char *leaf, const char *part,
                         char *name, size_t size, const char **out_layer);
-/* weight_norm.c, spectral_norm.c: that parameter. */
+/* The weight "conv.weight" that is made of "conv.parametrizations.weight.original" (or original1) and others; false:
+ * the name is none of these, or longer than size. */
+bool nn_weight_of(const char *name, char *out, size_t size);
+/* weight_norm.c, orthogonal.c: that parameter. */
 xt_tensor nn_weight_normed(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_init init, double a,
                            xt_dtype dtype, int rank, const int64_t *dims);
 xt_tensor nn_spectral_normed(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_init init,
                              double a, xt_dtype dtype, int rank, const int64_t *dims, const xt_spectral_norm_opts *o);
+/* first: how the layer's own weight would begin. */
+xt_tensor nn_orthogonal(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_recipe first,
+                        xt_dtype dtype, int rank, const int64_t *dims, const xt_orthogonal_opts *o);
 char *nn_scale_name(const char *weight); /* of the factors beside its integers; base_free */
 /* dequantize.c: the weight [dims] that an entry of integers stands for. */
 xt_tensor nn_dequantized(const xt_src *src, const nn_root *r, const nn_entry *e, int rank, const int64_t *dims);
@@ -183,6 +199,10 @@ bool nn_matches(const char *pattern, const char *name); /* '*' and '?' */
 void nn_loaded_left(struct nn_root *r);
 /* The tensor of that full name; NULL: none. */
 nn_entry *nn_find(const nn_root *r, const char *name);
+xt_tensor nn_tensor_of(const xt_module *m, const char *layer,
+                       const char *leaf); /* if it is there, whatever calls say */
+bool nn_has(const xt_module *m, const char *layer, const char *leaf);
+bool nn_is_fused(const xt_module *m, const char *norm); /* the batch norm gives its input back (xt_fuse_conv_bn) */
 /* The tensor `layer`.`leaf` of m (leaf "" = layer itself), made at the first call. An error tensor when the shape
  * differs from the first call's. */
 xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init,

@@ -38,8 +38,9 @@ const nn_wish *nn_parametrized(const nn_root *r, const char *name) {
     if (r->n_wishes && strstr(name, "parametrizations.")) return NULL;
     for (size_t i = r->n_wishes; i-- > 0;) {
         const nn_wish *w = &r->wishes[i];
-        if ((w->what == NN_WISH_WEIGHT_NORM || w->what == NN_WISH_SPECTRAL_NORM) && nn_matches(w->pattern, name))
-            return w;
+        bool makes =
+            w->what == NN_WISH_WEIGHT_NORM || w->what == NN_WISH_SPECTRAL_NORM || w->what == NN_WISH_ORTHOGONAL;
+        if (makes && nn_matches(w->pattern, name)) return w;
     }
     return NULL;
 }
@@ -50,6 +51,14 @@ bool nn_parametrization(const xt_src *src, const char *what, const char *layer, 
     if (snprintf(name, size, "parametrizations.%s.%s", *leaf ? leaf : layer, part) < (int)size) return true;
     lazy_error(src, XT_INVALID_ARGUMENT, "%s: the name %s is too long", what, *leaf ? leaf : layer);
     return false;
+}
+
+bool nn_weight_of(const char *name, char *out, size_t size) {
+    static const char inside[] = "parametrizations.", mark[] = ".original";
+    const char *at = strstr(name, inside), *leaf = at ? at + sizeof inside - 1 : NULL,
+               *tail = leaf ? strstr(leaf, mark) : NULL;
+    if (!tail || (strcmp(tail, mark) != 0 && strcmp(tail + sizeof mark - 1, "1") != 0)) return false;
+    return snprintf(out, size, "%.*s%.*s", (int)(at - name), name, (int)(tail - leaf), leaf) < (int)size;
 }
 
 /* |v| for each index of dim 0. */

@@ -225,6 +225,11 @@ void xt_zero_grad_at(const xt_src *src, xt_optimizer *o) {
     o->reduced = o->unscaled = false;
 }
 
+void xt_module_zero_grad_at(const xt_src *src, xt_module *m) {
+    lazy_begin(src);
+    for (int i = 0; m && i < xt_module_tensors(m); i++) lazy_set_grad(xt_module_tensor(m, i), (xt_tensor){0});
+}
+
 static bool clip_options(const xt_src *src, const char *what, double max, xt_clip_opts *p) {
     static const option_row rows[] = {OPTIM_ROW(xt_clip_opts, norm_type, 1e-3, HUGE_VAL, "which norm")};
     xt_status s = options_check(rows, BASE_COUNT(rows), p, OPTION_DEFAULTS(xt_clip_opts), what);

@@ -104,25 +104,33 @@ static void patterns(void **state) {
 /* What is asked of parameters that are to come, whatever it is, and none of them fits. */
 static void patterns_of_all_kinds(void **state) {
     (void)state;
-    static const char *const says[] = {"xt_init at", "xt_unfreeze at", "xt_weight_norm at"};
+    static const char *const says[] = {"xt_init at", "xt_unfreeze at", "xt_weight_norm at", "xt_spectral_norm at",
+                                       "xt_orthogonal at"};
     float a[4] = {1, 2, 3, 4};
     xt_module *m = xt_module_new(net, NULL), *fits = xt_module_new(net, NULL);
     notices[0] = 0;
     xt_set_sink(sink, NULL);
     xt_init_zeros(fits, "*.bias");
     xt_freeze(fits, "fc1.*");
-    xt_weight_norm(fits, "fc2.weight");
-    xt_forward(fits, xt_from_array(a, XT_F32, 1, 4));
-    assert_string_equal(notices, "");
+    xt_module *made[3] = {fits, xt_module_new(net, NULL), xt_module_new(net, NULL)};
+    xt_weight_norm(made[0], "fc2.weight");
+    xt_spectral_norm(made[1], "fc2.weight");
+    xt_orthogonal(made[2], "fc2.weight");
     for (int i = 0; i < 3; i++) {
+        xt_forward(made[i], xt_from_array(a, XT_F32, 1, 4));
+        assert_string_equal(notices, "");
+    }
+    for (int i = 0; i < 5; i++) {
         if (i == 0) xt_init_normal(m, "layer1.*");
         if (i == 1) xt_unfreeze(m, "layer2.*");
         if (i == 2) xt_weight_norm(m, "layer3.*");
+        if (i == 3) xt_spectral_norm(m, "layer5.*");
+        if (i == 4) xt_orthogonal(m, "layer6.*");
     }
     xt_forward(m, xt_from_array(a, XT_F32, 1, 4));
     xt_init_ones(m, "layer4.*"); /* of a network that is there */
     xt_set_sink(NULL, NULL);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 5; i++)
         if (!strstr(notices, says[i])) fail_msg("no \"%s\" in: %s", says[i], notices);
     assert_non_null(strstr(notices, "layer4.*"));
     assert_int_equal(xt_finish(), 0);

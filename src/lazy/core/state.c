@@ -135,6 +135,7 @@ void lazy_assign(xt_tensor state, xt_tensor value) {
         str_free(&text);
         return;
     }
+    if (c->building) return; /* of made-up inputs */
     lazy_slot_value past = {state.slot, state.generation, s->value ? s->value : s->leaf};
     if (s->grad_leaf && past.value && !VEC_PUSH(c->pasts, c->n_pasts, c->cap_pasts, past))
         lazy_fail(status_oom(sizeof past, "assigning a state"));
