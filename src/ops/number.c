@@ -17,6 +17,7 @@ typedef struct place {
     int64_t step;
     bool data;
     uint32_t count; /* in the entry with count 0: how often this line came by in `step` */
+    bool told; /* likewise: of one of its numbers (a loop over parameters has one for each) */
 } place;
 
 /* A tensor belongs to its thread, and so do the program that makes it and the places in it: they go with the thread, or
@@ -85,10 +86,13 @@ static bool changes(const xt_src *src, const char *what, xt_dtype t, double v, c
         char at[256];
         p->data = true;
         lazy_number_became_data(key.src, p->value, v);
-        log_msg(XT_SEV_INFO,
+        if (!first->told)
+            log_msg(
+                XT_SEV_INFO,
                 "%s: the number of %s changed from %g to %g between two steps; from now on it is data of the program "
                 "and may change freely",
                 src_text(key.src, at, sizeof at), what, p->value, v);
+        first->told = true;
     }
     p->value = v;
     return p->data;

@@ -428,8 +428,14 @@ static void test_a_number_that_changes_becomes_data(void **state) {
         if (i == 0) assert_true(recorded_as_constant(9)); /* the same line again in one step is another place */
         assert_true(xt_mark_step());
     }
-    xt_set_sink(NULL, NULL);
     assert_int_equal(notices, 1);
+    /* a line that comes by more than once in a step, as in a loop over parameters, says it once */
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 5; k++) xt_mul_scalar(xt_arange(2, XT_F32), i + 0.5);
+        assert_true(xt_mark_step());
+    }
+    xt_set_sink(NULL, NULL);
+    assert_int_equal(notices, 2);
     lazy_reset_thread();
 }
 
