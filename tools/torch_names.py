@@ -4,7 +4,8 @@
 usage: torch_names.py collect     names of the installed PyTorch -> tools/torch_names.txt (needs torch)
        torch_names.py page        that list, tools/torch_names.map and the headers -> doc/pytorch-names.md
        torch_names.py check       the same without writing: whether the page is what it would write, each of our names
-                                  is in a header, each of PyTorch's has an answer, and each line of the map is used
+                                  is in a header, each of PyTorch's has an answer, each line of the map is used, and
+                                  doc/from-pytorch.md calls nothing absent that a header has
 
 Answers come from the map, the first line that fits (its head says how it is written), else from the headers: xt_NAME,
 and xt_class_name for ClassName."""
@@ -14,8 +15,8 @@ import re
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-LIST, MAP, PAGE = (os.path.join(ROOT, p) for p in ("tools/torch_names.txt", "tools/torch_names.map",
-                                                   "doc/pytorch-names.md"))
+LIST, MAP, PAGE, GUIDE = (os.path.join(ROOT, p) for p in ("tools/torch_names.txt", "tools/torch_names.map",
+                                                          "doc/pytorch-names.md", "doc/from-pytorch.md"))
 SPACES = ("torch", "torch.Tensor", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils",
           "torch.nn.utils.parametrizations", "torch.nn.utils.rnn", "torch.optim", "torch.optim.lr_scheduler",
           "torch.distributions", "torch.linalg", "torch.fft", "torch.special", "torch.func", "torch.autograd")
@@ -157,10 +158,23 @@ def build():
     return "\n".join(lines) + "\n", errors
 
 
+def denied():
+    """Names that the guide says are not there (a row whose answer is "-", or "`name`: -"), and that are."""
+    known = ours()
+    with open(GUIDE) as f:
+        rows = [re.split(r"(?<!\\)\|", line) for line in f if line.startswith("|")]
+    names = [n for row in rows if len(row) == 4 and re.match(r" -(:| |$)", row[2])
+             for quoted in re.findall(r"`([^`]*)`", row[1]) for n in re.findall(r"[\w.]+", quoted)]
+    names += [n for row in rows for n in re.findall(r"`(\w+)`: -", "|".join(row))]
+    return [f"doc/from-pytorch.md: {n} is not there, and a header has xt_{n.split('.')[-1]}" for n in names
+            if "xt_" + n.split(".")[-1] in known]
+
+
 def main(what):
     if what == "collect":
         return collect()
     page, errors = build()
+    errors += denied()
     for e in errors:
         print(e)
     if what == "page":

@@ -160,6 +160,60 @@ XT_API xt_tensor xt_adjoint_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_diagflat_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_vander_at(const xt_src *src, xt_tensor x, int64_t n, bool increasing);
 
+/* --- Integers --- */
+#define xt_gcd(x, y) xt_gcd_at(XT_HERE, x, y) /* the greatest common divisor, >= 0; of 0 and 0 it is 0 */
+#define xt_lcm(x, y) xt_lcm_at(XT_HERE, x, y) /* the least common multiple, >= 0; with 0 it is 0 */
+XT_API xt_tensor xt_gcd_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_lcm_at(const xt_src *src, xt_tensor x, xt_tensor y);
+
+/* --- Counts, slopes, signals --- */
+/* The value that comes up most often along an axis, the least of equals, and where it stands last (i64); the axis goes.
+ * xt_mode(x, axis, &values, &indices): either pointer may be NULL. */
+#define xt_mode(x, axis, out_values, out_indices) xt_mode_at(XT_HERE, x, XT_NUMBER_(axis), out_values, out_indices)
+XT_API void xt_mode_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices);
+/* torch.gradient along one axis: differences of the neighbours on both sides, at the ends of one side. */
+#define XT_DEFAULTS_xt_gradient_opts(is) is(spacing, 1) is(edge_order, 1)
+XT_DEFAULTS_OF(xt_gradient_opts)
+typedef struct XT_OPTIONS_ xt_gradient_opts {
+    size_t struct_size XT_SIZE(xt_gradient_opts);
+    double spacing XT_IS(xt_gradient_opts, spacing); /* between samples */
+    xt_tensor coordinates; /* [n]: where the samples are, instead of .spacing; none: not given */
+    int edge_order XT_IS(xt_gradient_opts, edge_order); /* at the ends: of two samples (1) or three (2) */
+} xt_gradient_opts;
+#define xt_gradient(x, ...) XT_OPT2N_(xt_gradient_at, xt_gradient_opts, x, __VA_ARGS__, ) /* xt_gradient(x, axis) */
+XT_API xt_tensor xt_gradient_at(const xt_src *src, xt_tensor x, int axis, xt_gradient_opts o);
+/* torch.histogram: how many elements of x lie in each bin, in x's dtype, and the bins' edges [bins + 1]. The last bin
+ * takes its upper edge too, what lies outside counts nowhere. xt_histogram(x, bins, &hist, &edges): `out_edges` may be
+ * NULL. */
+#define XT_DEFAULTS_xt_histogram_opts(is) is(lo, XT_AUTO) is(hi, XT_AUTO)
+XT_DEFAULTS_OF(xt_histogram_opts)
+typedef struct XT_OPTIONS_ xt_histogram_opts {
+    size_t struct_size XT_SIZE(xt_histogram_opts);
+    double lo XT_IS(xt_histogram_opts, lo), hi XT_IS(xt_histogram_opts, hi); /* XT_AUTO: x's least and largest */
+    xt_tensor edges; /* [bins + 1], ascending, instead of equal bins; none: not given */
+    xt_tensor weights; /* of x's shape: what each element counts; none: 1 */
+    bool density; /* divided by the sum and the bins' widths */
+} xt_histogram_opts;
+#define xt_histogram(x, bins, out_hist, ...) XT_HISTOGRAM_(x, bins, out_hist, __VA_ARGS__, )
+#define XT_HISTOGRAM_(x, bins, out_hist, out_edges, ...) \
+    xt_histogram_at(XT_HERE, x, XT_NUMBER_(bins), out_hist, out_edges, XT_OPTS(xt_histogram_opts, __VA_ARGS__))
+XT_API void xt_histogram_at(const xt_src *src, xt_tensor x, int64_t bins, xt_tensor *out_hist, xt_tensor *out_edges,
+                            xt_histogram_opts o);
+/* torch.istft: complex [...,frequencies,frames] of xt_stft with the same options -> [...,samples]. Where the windows
+ * that lie over a sample are all zero it is no number (PyTorch raises an error). */
+#define XT_DEFAULTS_xt_istft_opts(is) is(hop, -1) is(win_length, -1) is(center, XT_ON) is(length, -1)
+XT_DEFAULTS_OF(xt_istft_opts)
+typedef struct XT_OPTIONS_ xt_istft_opts {
+    size_t struct_size XT_SIZE(xt_istft_opts);
+    int64_t hop XT_IS(xt_istft_opts, hop), win_length XT_IS(xt_istft_opts, win_length); /* as in xt_stft_opts */
+    xt_tensor window;
+    xt_switch center XT_IS(xt_istft_opts, center);
+    bool normalized, two_sided;
+    int64_t length XT_IS(xt_istft_opts, length); /* samples: the end is cut off or filled with 0; -1 = what there is */
+} xt_istft_opts;
+#define xt_istft(x, ...) XT_OPT2N_(xt_istft_at, xt_istft_opts, x, __VA_ARGS__, ) /* xt_istft(x, n_fft, .hop) */
+XT_API xt_tensor xt_istft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_istft_opts o);
+
 /* --- Linear algebra --- */
 #define xt_inner(x, y) xt_inner_at(XT_HERE, x, y) /* sums over the last axes of both */
 /* xt_vecdot(x, y, axis = -1): of conj(x) */

@@ -178,6 +178,11 @@
 #define xt_xavier_uniform_ XT_SPELLED_("xt_xavier_uniform_: it is called xt_init_xavier_uniform(m, \"*.weight\") here")
 #define xt_xavier_uniform XT_SPELLED_("xt_xavier_uniform: it is called xt_init_xavier_uniform(m, \"*.weight\") here")
 #define xt_orthogonal_ XT_SPELLED_("xt_orthogonal_: it is called xt_init_orthogonal(m, \"*.weight\") here")
+#define xt_register_buffer \
+    XT_SPELLED_("xt_register_buffer: in a module's function: xt_buffer(m, \"name\", \"zeros\", 0, dtype, dims)")
+#define xt_fuse_conv_bn_eval XT_SPELLED_("xt_fuse_conv_bn_eval: it is called xt_fuse_conv_bn(m, \"conv\", \"bn\") here")
+#define xt_fuse_linear_bn_eval \
+    XT_SPELLED_("xt_fuse_linear_bn_eval: it is called xt_fuse_linear_bn(m, \"fc\", \"bn\") here")
 #define xt_empty XT_SPELLED_("xt_empty: memory without values does not exist: xt_zeros(dtype, dims)")
 #define xt_empty_like XT_SPELLED_("xt_empty_like: memory without values does not exist: xt_zeros_like(t)")
 #define xt_new_zeros XT_SPELLED_("xt_new_zeros: it is called xt_zeros(xt_dtype_of(t), dims) here")
@@ -189,8 +194,6 @@
 #define xt_to XT_SPELLED_("xt_to: one device per process, XT_DEVICE names it; to another dtype: xt_cast(t, XT_BF16)")
 #define xt_cuda XT_SPELLED_("xt_cuda: one device per process, XT_DEVICE=cuda names it; nothing is moved by hand")
 #define xt_cpu XT_SPELLED_("xt_cpu: one device per process; xt_read(t, memory, bytes) copies a tensor to the host")
-#define xt_mode \
-    XT_SPELLED_("xt_mode: there is none; xt_unique(x, size, .counts = &n) gives how often each value is there")
 #define xt_device XT_SPELLED_("xt_device: one device per process, XT_DEVICE names it")
 #define xt_pin_memory XT_SPELLED_("xt_pin_memory: loaders put batches onto the device ahead of the step")
 #define xt_is_available \

@@ -2,6 +2,8 @@
  * (definitions as in PyTorch). */
 #include <math.h>
 
+#include <xtrain/names.h>
+
 #include "ops/expr.h"
 
 /* --- windows --- */
@@ -73,6 +75,13 @@ xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts
 }
 
 /* --- short-time Fourier transform --- */
+/* The window, or ones, in the middle of n_fft samples. */
+static xt_tensor whole_window(const xt_src *src, xt_tensor window, int64_t length, int64_t n_fft, xt_dtype dtype) {
+    if (xt_is_none(window)) window = xt_full_at(src, 1, dtype, (int64_t[]){length, 0});
+    int64_t before = (n_fft - length) / 2;
+    return xt_pad_at(src, window, (xt_list){2, {before, n_fft - length - before}}, XT_OPTS(xt_pad_opts, ));
+}
+
 /* Frames of n_fft samples, hop apart, times the window, each transformed: [...,samples] -> [...,frequencies,frames]. */
 xt_tensor xt_stft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_stft_opts o) {
     const char *what = "xt_stft";
@@ -90,16 +99,60 @@ xt_tensor xt_stft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_stft_opts
     if (o.center != XT_OFF)
         x = xt_pad_at(src, x, (xt_list){2, {half, half}},
                       (xt_pad_opts){.mode = o.zero_pad ? XT_PAD_CONSTANT : XT_PAD_REFLECT});
-    xt_tensor frames = xt_unfold_axis_at(src, x, -1, n_fft, hop), window = o.window;
-    if (length < n_fft || tw) {
-        xt_dtype dtype = t ? t->dtype : XT_F32;
-        if (!tw) window = xt_full_at(src, 1, dtype, (int64_t[]){length, 0});
-        int64_t before = (n_fft - length) / 2;
-        frames =
-            xt_mul_at(src, frames,
-                      xt_pad_at(src, window, (xt_list){2, {before, n_fft - length - before}}, XT_OPTS(xt_pad_opts, )));
-    }
+    xt_tensor frames = xt_unfold_axis_at(src, x, -1, n_fft, hop);
+    if (length < n_fft || tw)
+        frames = xt_mul_at(src, frames, whole_window(src, o.window, length, n_fft, t ? t->dtype : XT_F32));
     xt_fft_opts fft = XT_OPTS(xt_fft_opts, .norm = o.normalized ? XT_FFT_ORTHO : XT_FFT_BACKWARD);
     xt_tensor f = o.two_sided ? xt_fft_at(src, frames, -1, fft) : xt_rfft_at(src, frames, -1, fft);
     return xt_transpose_at(src, f, -1, -2);
+}
+
+/* Frames [...,frames,n] added up, hop apart: [...,(frames - 1) hop + n]. Each frame is cut into pieces of hop samples,
+ * and pieces of one number lie side by side. */
+static xt_tensor overlapped(const xt_src *src, xt_tensor x, int64_t n, int64_t hop) {
+    const ir_type *t = lazy_type(x);
+    if (!t) return lazy_failed_tensor(src);
+    int64_t pieces = (n + hop - 1) / hop, frames = t->dims[t->rank - 2], dims[XT_MAX_RANK + 1] = {0};
+    memcpy(dims, t->dims, (t->rank - 2) * sizeof *dims);
+    dims[t->rank - 2] = frames * hop;
+    x = xt_pad_at(src, x, (xt_list){2, {0, pieces * hop - n}}, XT_OPTS(xt_pad_opts, ));
+    xt_tensor sum = {0};
+    for (int64_t k = 0; k < pieces; k++) {
+        xt_tensor piece = xt_reshape_at(src, xt_slice_at(src, x, -1, k * hop, (k + 1) * hop), dims);
+        piece = xt_pad_at(src, piece, (xt_list){2, {k * hop, (pieces - 1 - k) * hop}}, XT_OPTS(xt_pad_opts, ));
+        sum = k ? xt_add_at(src, sum, piece) : piece;
+    }
+    return xt_slice_at(src, sum, -1, 0, (frames - 1) * hop + n);
+}
+
+xt_tensor xt_istft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_istft_opts o) {
+    const ir_type *t = lazy_type(x), *tw = xt_is_none(o.window) ? NULL : lazy_type(o.window);
+    ops_text sx, sw;
+    int64_t hop = o.hop != -1 ? o.hop : n_fft / 4, length = o.win_length != -1 ? o.win_length : n_fft,
+            frequencies = o.two_sided ? n_fft : n_fft / 2 + 1;
+    if (!t || (!xt_is_none(o.window) && !tw)) return lazy_failed_tensor(src);
+    if (t->rank < 2 || !ir_dtype_is_complex(t->dtype) || n_fft < 1 || hop < 1 || length < 1 || length > n_fft ||
+        t->dims[t->rank - 2] != frequencies || t->dims[t->rank - 1] < 1 || (o.length < 1 && o.length != -1) ||
+        (tw && (tw->rank != 1 || tw->dims[0] != length)))
+        return lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "xt_istft: x %s %s, n_fft %lld, .hop %lld, .win_length %lld, .window %s, .length %lld: complex "
+            "[...,%lld frequencies,frames], a hop of at least 1, a window of .win_length elements, at most "
+            "n_fft, and a length of at least 1 or -1",
+            xt_dtype_name(t->dtype), ops_shape(t, &sx), (long long)n_fft, (long long)hop, (long long)length,
+            tw ? ops_shape(tw, &sw) : "none", (long long)o.length, (long long)frequencies);
+    xt_dtype real = t->dtype == XT_C128 ? XT_F64 : XT_F32;
+    xt_fft_opts fft = XT_OPTS(xt_fft_opts, .n = n_fft, .norm = o.normalized ? XT_FFT_ORTHO : XT_FFT_BACKWARD);
+    int64_t frames = t->dims[t->rank - 1], all = (frames - 1) * hop + n_fft;
+    xt_tensor f = xt_transpose_at(src, x, -1, -2), window = whole_window(src, o.window, length, n_fft, real);
+    /* a real signal's other half says nothing new */
+    f = xt_irfft_at(src, o.two_sided ? xt_slice_at(src, f, -1, 0, n_fft / 2 + 1) : f, -1, fft);
+    xt_tensor y = overlapped(src, xt_mul_at(src, f, window), n_fft, hop);
+    xt_tensor squares = xt_broadcast_to_at(src, xt_square_at(src, window), (int64_t[]){frames, n_fft, 0});
+    squares = overlapped(src, squares, n_fft, hop);
+    int64_t start = o.center != XT_OFF ? n_fft / 2 : 0, end = o.center != XT_OFF ? all - n_fft / 2 : all;
+    if (o.length != -1) end = start + o.length;
+    int64_t stop = end < all ? end : all; /* cut first: the ends that go may have no window over them */
+    y = xt_div_at(src, xt_slice_at(src, y, -1, start, stop), xt_slice_at(src, squares, -1, start, stop));
+    return end > all ? xt_pad_at(src, y, (xt_list){2, {0, end - all}}, XT_OPTS(xt_pad_opts, )) : y;
 }

@@ -20,4 +20,12 @@ cp "$root/tools/torch_names.txt" "$tmp/copy/tools"
 echo "torch no_such_name - because" >>"$tmp/copy/tools/torch_names.map"
 python3 "$tmp/copy/tools/torch_names.py" check >"$tmp/out" 2>&1
 check "a line of the map that fits no name is found" grep -q "fits no name" "$tmp/out"
+cp "$root/tools/torch_names.map" "$tmp/copy/tools"
+printf '%s\n' '| `combinations`, `linalg.eig` | - |' '| `F.prelu` | `xt_prelu_fn`; `rrelu`: - |' \
+    >>"$tmp/copy/doc/from-pytorch.md"
+python3 "$tmp/copy/tools/torch_names.py" check >"$tmp/out" 2>&1
+for name in eig rrelu; do
+    check "the guide denies $name, which is there" grep -q "$name is not there, and a header has" "$tmp/out"
+done
+check "and no other" [ "$(grep -c 'is not there' "$tmp/out")" = 2 ]
 finish

@@ -65,4 +65,36 @@ ords = ("fro", "nuc", 1, -1, 2, -2, float("inf"))
 f.run("matrix_norm", lambda a: tuple(torch.linalg.matrix_norm(a, o) for o in ords), tall)
 f.run("pdist", torch.pdist, torch.randn(4, 3))
 f.run("pdist_1", lambda x: torch.pdist(x, 1.0), torch.randn(4, 3))
+few = torch.randint(0, 4, (3, 9)).float()
+f.run("mode", lambda x: (torch.mode(x, 1).values, torch.mode(x, 0).values), few)
+f.run("mode_indices", lambda x: (torch.mode(x, 1).indices, torch.mode(x, 0).indices), few, grads=False)
+f.run("mode_ints", lambda x: torch.mode(x), few.long() - 2, grads=False)
+f.run("gradient", lambda x: (*torch.gradient(x, spacing=0.5), *torch.gradient(x, edge_order=2)), torch.randn(4, 5))
+at = torch.tensor([0.0, 0.5, 2.0, 3.5, 3.75])
+f.run("gradient_at", lambda x, at: (torch.gradient(x, spacing=(at,), dim=1)[0],
+                                    torch.gradient(x, spacing=(at,), dim=1, edge_order=2)[0],
+                                    torch.gradient(x.mT, spacing=(at,), dim=0, edge_order=2)[0]), torch.randn(4, 5), at,
+      skip_grad=(1,))
+f.run("gradient_two", lambda x: torch.gradient(x)[0], torch.randn(2))
+spread = torch.randn(200) * 2
+edges = torch.tensor([-3.0, -1.0, -0.5, 0.25, 2.0])
+f.run("histogram", lambda x, e: (*torch.histogram(x, 10), *torch.histogram(x, 7, range=(-1.5, 2.0)),
+                                 *torch.histogram(x, e)), spread, edges, grads=False)
+f.run("histogram_weighted", lambda x, w: (*torch.histogram(x, 6, weight=w, density=True),
+                                          torch.histogram(x, 5, density=True).hist), spread, torch.rand(200),
+      grads=False)
+f.run("histogram_same", lambda x: torch.histogram(x, 4), torch.full((5,), 2.0), grads=False)
+i, j = torch.tensor([12, -18, 0, 7, 0, 1 << 40, 35]), torch.tensor([18, 27, 5, 0, 0, 3 << 38, -49])
+f.run("divisors", lambda x, y: (torch.gcd(x, y), torch.lcm(x, y), torch.gcd(x.int(), y[:1].int()),
+                                torch.lcm(x.to(torch.int16)[:4], y.to(torch.int16)[:4])), i, j, grads=False)
+f.run("divisors_u8", torch.gcd, torch.tensor([200, 0, 255], dtype=torch.uint8),
+      torch.tensor([150, 3, 85], dtype=torch.uint8), grads=False)
+hann, short = torch.hann_window(16), torch.hann_window(10)
+C = torch.view_as_complex
+f.run("istft", lambda x, h, s: (torch.istft(C(x), 16, window=h), torch.istft(C(x), 16, 5, length=41, window=h),
+                                torch.istft(C(x), 16, 4, 10, s, normalized=True)), torch.randn(2, 9, 8, 2), hann,
+      short, skip_grad=(1, 2))
+f.run("istft_two_sided", lambda x: (torch.istft(C(x), 8, 2, onesided=False),
+                                    torch.istft(C(x), 8, 3, center=False, onesided=False, length=40)),
+      torch.randn(8, 6, 2))
 f.save()

@@ -97,6 +97,50 @@ FN(pdist_1, y[0] = xt_pdist(x[0], 1))
 
 #define ROW(name) \
     { #name, c_##name }
+FN(mode, xt_mode(x[0], 1, &y[0], NULL); xt_mode(x[0], 0, &y[1], NULL))
+FN(mode_indices, xt_mode(x[0], 1, NULL, &y[0]); xt_mode(x[0], 0, NULL, &y[1]))
+FN(mode_ints, xt_mode(x[0], -1, &y[0], &y[1]))
+FN(gradient, {
+    for (int axis = 0; axis < 2; axis++) {
+        y[axis] = xt_gradient(x[0], axis, .spacing = 0.5);
+        y[2 + axis] = xt_gradient(x[0], axis, .edge_order = 2);
+    }
+})
+FN(gradient_at, {
+    y[0] = xt_gradient(x[0], 1, .coordinates = x[1]);
+    y[1] = xt_gradient(x[0], 1, .coordinates = x[1], .edge_order = 2);
+    y[2] = xt_gradient(xt_t(x[0]), 0, .coordinates = x[1], .edge_order = 2);
+})
+FN(gradient_two, y[0] = xt_gradient(x[0], 0))
+FN(histogram, {
+    xt_histogram(x[0], 10, &y[0], &y[1]);
+    xt_histogram(x[0], 7, &y[2], &y[3], .lo = -1.5, .hi = 2);
+    xt_histogram(x[0], 4, &y[4], &y[5], .edges = x[1]);
+})
+FN(histogram_weighted, {
+    xt_histogram(x[0], 6, &y[0], &y[1], .weights = x[1], .density = true);
+    xt_histogram(x[0], 5, &y[2], NULL, .density = true);
+})
+FN(histogram_same, xt_histogram(x[0], 4, &y[0], &y[1]))
+FN(divisors, {
+    y[0] = xt_gcd(x[0], x[1]);
+    y[1] = xt_lcm(x[0], x[1]);
+    y[2] = xt_gcd(xt_cast(x[0], XT_I32), xt_cast(xt_slice(x[1], 0, 0, 1), XT_I32));
+    xt_tensor low[2] = {xt_slice(x[0], 0, 0, 4), xt_slice(x[1], 0, 0, 4)};
+    y[3] = xt_lcm(xt_cast(low[0], XT_I16), xt_cast(low[1], XT_I16));
+})
+BINARY(gcd)
+FN(istft, {
+    xt_tensor z = xt_view_as_complex(x[0]);
+    y[0] = xt_istft(z, 16, .window = x[1]);
+    y[1] = xt_istft(z, 16, .hop = 5, .length = 41, .window = x[1]);
+    y[2] = xt_istft(z, 16, .hop = 4, .win_length = 10, .window = x[2], .normalized = true);
+})
+FN(istft_two_sided, {
+    xt_tensor z = xt_view_as_complex(x[0]);
+    y[0] = xt_istft(z, 8, .hop = 2, .two_sided = true);
+    y[1] = xt_istft(z, 8, .hop = 3, .center = XT_OFF, .two_sided = true, .length = 40);
+})
 static const parity_row rows[] = {
     ROW(absolute),
     ROW(arcsinh),
@@ -139,6 +183,19 @@ static const parity_row rows[] = {
     ROW(atleast),
     ROW(diagflat),
     ROW(vander),
+    ROW(mode),
+    ROW(mode_indices),
+    ROW(mode_ints),
+    ROW(gradient),
+    ROW(gradient_at),
+    ROW(gradient_two),
+    ROW(histogram),
+    ROW(histogram_weighted),
+    ROW(histogram_same),
+    ROW(divisors),
+    {"divisors_u8", c_gcd},
+    ROW(istft),
+    ROW(istft_two_sided),
     ROW(inner),
     ROW(vecdot),
     ROW(addmv),
