@@ -35,6 +35,13 @@ static xt_tensor other(void) {
     return xt_from_array(z, XT_F32, ROWS, COLUMNS);
 }
 
+/* Counts and edges. */
+static xt_tensor histogram(xt_tensor x, double lo, double hi) {
+    xt_tensor of[2];
+    xt_histogram(x, 4, &of[0], &of[1], .lo = lo, .hi = hi);
+    return xt_concat(2, of, 0);
+}
+
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_linear(m, "l", x, 2);
