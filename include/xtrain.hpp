@@ -434,6 +434,7 @@ class scope {
     operator xt_module *() const { return m_; }
     scope sub(const char *name, int index = -1) const { return (xt_sub)(m_, name, index); }
     scope share(const char *pattern) const { return xt_share(m_, pattern), *this; }
+    scope sync_batch_norm(where w = XT_HPP_HERE_) const { return xt_sync_batch_norm_at(&w, m_), *this; }
     tensor find(const char *name) const { return xt_module_find(m_, name); }
     bool is_training() const { return xt_is_training(m_); }
 

@@ -109,7 +109,9 @@ typedef struct XT_OPTIONS_ xt_norm_opts {
     xt_switch track XT_IS(xt_norm_opts, track);
     /* default off; on: the running statistics are plain averages over all batches, whatever the momentum */
     xt_switch cumulative;
-    xt_switch sync XT_IS(xt_norm_opts, sync); /* batch norm: statistics over the batches of all ranks; default off */
+    /* batch norm: statistics over the batches of all ranks; default: as xt_sync_batch_norm or the Trainer's
+     * .sync_batchnorm say */
+    xt_switch sync XT_IS(xt_norm_opts, sync);
     int dims XT_IS(xt_norm_opts, dims); /* layer and RMS norm: over this many last dims */
     xt_switch bias XT_IS(xt_norm_opts, bias); /* layer norm: default on with affine */
 } xt_norm_opts;

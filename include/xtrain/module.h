@@ -47,6 +47,12 @@ xt_tensor xt_sub_names_a_child_module(xt_tensor a, xt_tensor b) __attribute__((
 #define XT_SUB_CHILD_(m, name, index) (xt_sub)(m, name, index)
 /* layers that fit the pattern, and all within a child that does, may be called more than once a pass */
 XT_API void xt_share(xt_module *m, const char *name);
+/* torch.nn.SyncBatchNorm.convert_sync_batchnorm: in training over several ranks without a mesh, batch norms of m and
+ * all below it take the statistics of all ranks' batches, but those that say .sync = XT_OFF; one exchange of 2 values a
+ * channel forward and one backward. Before the layers are called or after; a mesh's statistics are of the whole batch
+ * without it. */
+#define xt_sync_batch_norm(m) xt_sync_batch_norm_at(XT_HERE, m)
+XT_API void xt_sync_batch_norm_at(const xt_src *src, xt_module *m);
 XT_API void xt_train(xt_module *m); /* the mode at birth; affects children */
 /* dropout off, running statistics of norms used; affects children */
 XT_API void xt_eval(xt_module *m);

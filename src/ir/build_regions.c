@@ -182,12 +182,28 @@ ir_op *ir_collective(ir_builder *b, ir_opcode code, ir_opcode combine, const ir_
     return ir_build(b, code, n, x, k, attrs, region != NULL, &region, types ? n : 0, types);
 }
 
+/* One group of the first `members` ranks; without ranks after a failure, which the builder keeps. */
+static ir_rank_groups everyone(ir_builder *b, int64_t members, int64_t channel) {
+    int64_t *ids = members > 0 ? arena_alloc(b->m->mem, (size_t)members * sizeof *ids) : NULL;
+    for (int64_t i = 0; ids && i < members; i++) ids[i] = i;
+    if (members > 0 && !ids && !b->status) b->status = status_oom((size_t)members * sizeof *ids, "replica groups");
+    return (ir_rank_groups){1, (size_t)members, ids, channel};
+}
+
 bool ir_all_reduce(ir_builder *b, ir_opcode combine, size_t n, ir_value *const *x, int64_t members, int64_t channel,
                    ir_value **out) {
-    bool good = n && members > 0 && x[0];
-    int64_t *ids = good ? arena_alloc(b->m->mem, (size_t)members * sizeof *ids) : NULL;
-    for (int64_t i = 0; ids && i < members; i++) ids[i] = i;
-    if (good && !ids && !b->status) b->status = status_oom((size_t)members * sizeof *ids, "replica groups");
-    ir_rank_groups g = {1, (size_t)members, ids, channel};
-    return give_results(ids ? ir_collective(b, OP_all_reduce, combine, &g, n, x, 0, NULL, NULL) : NULL, n, out);
+    ir_rank_groups g = n && x[0] ? everyone(b, members, channel) : (ir_rank_groups){0};
+    return give_results(g.ranks ? ir_collective(b, OP_all_reduce, combine, &g, n, x, 0, NULL, NULL) : NULL, n, out);
+}
+
+ir_value *ir_all_gather(ir_builder *b, ir_value *x, int64_t dim, int64_t members, int64_t channel) {
+    ir_rank_groups g = x ? everyone(b, members, channel) : (ir_rank_groups){0};
+    int64_t dims[IR_MAX_RANK];
+    if (!g.ranks) return NULL;
+    memcpy(dims, x->type->dims, x->type->rank * sizeof *dims);
+    dims[dim] *= members;
+    const ir_type *whole = ir_tensor(x->type->dtype, x->type->rank, dims);
+    ir_attr at = ir_attr_int(IR_A_all_gather_dim, dim);
+    ir_op *op = ir_collective(b, OP_all_gather, OP_COUNT, &g, 1, &x, 1, &at, &whole);
+    return op ? &op->out[0] : NULL;
 }

@@ -413,6 +413,8 @@ ir_op *ir_collective(ir_builder *b, ir_opcode code, ir_opcode combine, const ir_
 /* Variadic all_reduce over `members` replicas in one group (cross-replica); out: n values. */
 bool ir_all_reduce(ir_builder *b, ir_opcode combine, size_t n, ir_value *const *x, int64_t members, int64_t channel,
                    ir_value **out);
+/* The parts of all `members` joined along dim, in the order of their numbers. */
+ir_value *ir_all_gather(ir_builder *b, ir_value *x, int64_t dim, int64_t members, int64_t channel);
 /* func.return or stablehlo.return, by where the block is */
 void ir_return(ir_builder *b, size_t n, ir_value *const *v);
 

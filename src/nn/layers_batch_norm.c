@@ -1,6 +1,7 @@
-/* Batch norm, recorded as StableHLO's batch_norm ops, which devices have as one kernel; with .sync over several ranks
- * as sums added up between them (mean first, then the squares of what is left, which rounds better than the mean of
- * squares); their derivative adds up between the ranks too. An eps that changes from step to step is data, which those
+/* Batch norm, recorded as StableHLO's batch_norm ops, which devices have as one kernel. Over several ranks (.sync) each
+ * takes the mean of its own part and the squares of what is left, which rounds better than the mean of squares; these
+ * and the number of elements are gathered once and put together (Chan, Golub and LeVeque 1979). The derivative adds up
+ * once between the ranks what flows to mean and variance. An eps that changes from step to step is data, which those
  * ops' attribute cannot be: then the formula is recorded. running = running + momentum * (batch - running), with the
  * unbiased variance, as PyTorch keeps it. */
 #include "lazy/mesh/mesh.h"
@@ -43,15 +44,14 @@ static ir_value *rate_of(ir_builder *b, const batch_norm *n, ir_value *var) {
     return ir_rsqrt(b, ir_add(b, var, eps));
 }
 
-/* The sum over all dims but the channels' (dim 1), then over the ranks, divided by n. */
-static ir_value *mean_of_ranks(ir_builder *b, ir_value *x, int ranks, double n) {
+/* The sum over all dims but the channels' (dim 1), divided by n. */
+static ir_value *channel_mean(ir_builder *b, ir_value *x, double n) {
     int64_t others[XT_MAX_RANK];
     size_t k = 0;
     for (int64_t i = 0; x && i < (int64_t)x->type->rank; i++)
         if (i != 1) others[k++] = i;
-    ir_value *sum = x ? ir_reduce(b, OP_add, x, k, others) : NULL, *all = sum;
-    if (!sum || (ranks > 1 && !ir_all_reduce(b, OP_add, 1, &sum, ranks, 1, &all))) return NULL;
-    return ir_divide(b, all, ir_splat(b, all->type, n));
+    ir_value *sum = x ? ir_reduce(b, OP_add, x, k, others) : NULL;
+    return sum ? ir_divide(b, sum, ir_splat(b, sum->type, n)) : NULL;
 }
 
 static ir_value *over_channels(ir_builder *b, ir_value *v, const ir_type *to) {
@@ -59,27 +59,117 @@ static ir_value *over_channels(ir_builder *b, ir_value *v, const ir_type *to) {
     return v ? ir_broadcast_in_dim(b, v, to, 1, &channel) : NULL;
 }
 
-/* The statistics of the batches of all ranks, which are of one size, for all ranks run one program; of one rank by the
- * same formula. */
+/* --- statistics over ranks, whose parts may be of several sizes --- */
+static double per_channel_of(const ir_type *t) {
+    return t->dims[1] ? (double)(t->count / t->dims[1]) : 0;
+}
+
+/* n of [C] as one [1,n,C], so that they travel together; and of [ranks,n,C] one of them, [ranks,1,C]. */
+static ir_value *together(ir_builder *b, size_t n, ir_value *const *v) {
+    for (size_t i = 0; i < n; i++)
+        if (!v[i]) return NULL;
+    ir_value *row = ir_concatenate(b, n, v, 0);
+    return row ? ir_reshape(b, row, 3, (int64_t[]){1, (int64_t)n, v[0]->type->dims[0]}) : NULL;
+}
+static ir_value *one_of(ir_builder *b, ir_value *rows, int64_t which) {
+    const int64_t *d = rows->type->dims;
+    return ir_slice(b, rows, (int64_t[]){0, which, 0}, (int64_t[]){d[0], which + 1, d[2]}, NULL);
+}
+/* over the ranks: [C] */
+static ir_value *summed(ir_builder *b, ir_value *rows) {
+    return rows ? ir_reduce(b, OP_add, rows, 2, (int64_t[]){0, 1}) : NULL;
+}
+
+typedef struct moments {
+    ir_value *mean, *var; /* [C], biased */
+    ir_value *count; /* [C]: of how many elements, over the ranks; NULL: of this rank's */
+} moments;
+
+static moments own_moments(ir_builder *b, ir_value *x) {
+    double n = per_channel_of(x->type), divisor = n > 0 ? n : 1;
+    moments m = {.mean = channel_mean(b, x, divisor)};
+    ir_value *left = m.mean ? ir_subtract(b, x, over_channels(b, m.mean, x->type)) : NULL;
+    if (left) m.var = channel_mean(b, ir_multiply(b, left, left), divisor);
+    return m;
+}
+
+/* With n elements of each rank: the mean of the ranks' variances, and beside it the variance of their means. */
+static moments joined_moments(ir_builder *b, ir_value *x, int ranks) {
+    moments own = own_moments(b, x);
+    ir_value *count = own.mean ? ir_splat(b, own.mean->type, per_channel_of(x->type)) : NULL;
+    ir_value *rows = together(b, 3, (ir_value *[]){own.mean, own.var, count}),
+             *all = rows ? ir_all_gather(b, rows, 0, ranks, 1) : NULL;
+    if (!all) return (moments){0};
+    ir_value *means = one_of(b, all, 0), *counts = one_of(b, all, 2);
+    moments m = {.count = summed(b, counts)};
+    ir_value *sum = means ? summed(b, ir_multiply(b, means, counts)) : NULL;
+    if (!sum || !m.count) return (moments){0};
+    m.mean = ir_divide(b, sum, m.count);
+    int64_t channel = 2;
+    ir_value *apart = ir_subtract(b, means, ir_broadcast_in_dim(b, m.mean, means->type, 1, &channel));
+    ir_value *both = apart ? ir_add(b, one_of(b, all, 1), ir_multiply(b, apart, apart)) : NULL;
+    m.var = both ? ir_divide(b, summed(b, ir_multiply(b, both, counts)), m.count) : NULL;
+    return m;
+}
+
+/* saved: x, mean, count; d_out: of mean and variance, this rank's share. Through the mean in the variance nothing
+ * flows: what is left of x sums to zero. */
+static bool moments_backward(void (*user_fn)(void), void *user, const xt_src *src, const xt_tensor *saved,
+                             const xt_tensor *d_out, xt_tensor *d_in) {
+    (void)user_fn, (void)user;
+    ir_builder *b = lazy_begin(src);
+    ir_value *x = lazy_value(saved[0]), *mean = lazy_value(saved[1]), *count = lazy_value(saved[2]);
+    ir_value *own = together(b, 2, (ir_value *[]){lazy_value(d_out[0]), lazy_value(d_out[1])}), *all = NULL;
+    if (x && mean && count && own && ir_all_reduce(b, OP_add, 1, &own, world_get()->size, 1, &all)) {
+        ir_value *to_mean = over_channels(b, summed(b, one_of(b, all, 0)), x->type),
+                 *to_var = over_channels(b, summed(b, one_of(b, all, 1)), x->type);
+        ir_value *left = ir_subtract(b, x, over_channels(b, mean, x->type));
+        ir_value *twice = left ? ir_multiply(b, ir_add(b, left, left), to_var) : NULL,
+                 *sum = twice ? ir_add(b, to_mean, twice) : NULL;
+        d_in[0] = lazy_wrap(sum ? ir_divide(b, sum, over_channels(b, count, x->type)) : NULL, "xt_batch_norm");
+    }
+    return !lazy_pending();
+}
+
+static moments moments_of_ranks(const xt_src *src, ir_value *x, int ranks) {
+    xt_no_grad_begin();
+    moments m = joined_moments(lazy_begin(src), x, ranks);
+    xt_no_grad_end_at(NULL);
+    lazy_custom g = {moments_backward, NULL, NULL, src_intern(src), 1, 3, 2};
+    lazy_begin(src);
+    ir_op *op = lazy_custom_op(&g, (ir_value *[]){x, x, m.mean, m.count, m.mean, m.var});
+    return op ? (moments){&op->out[4], &op->out[5], m.count} : (moments){0};
+}
+
+/* n / (n - 1) for the n of each channel; 1 for one */
+static xt_tensor unbiased(ir_builder *b, const moments *m) {
+    ir_value *one = ir_splat(b, m->count->type, 1);
+    ir_value *ratio = ir_divide(b, m->count, ir_subtract(b, m->count, one));
+    return lazy_wrap(ir_multiply(b, m->var, ir_select(b, ir_compare(b, IR_GT, m->count, one), ratio, one)),
+                     "xt_batch_norm");
+}
+
+/* By the formula: the statistics of `ranks` ranks together, 1: of this one alone. */
 static xt_tensor of_ranks(const xt_src *src, const batch_norm *n, xt_tensor x, int ranks, bool move) {
     const ir_type *t = lazy_type(x);
-    double per_channel = t->dims[1] ? (double)(t->count / t->dims[1]) * ranks : 0;
+    double per_channel = per_channel_of(t);
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x), *scale = lazy_value(n->weight), *offset = lazy_value(n->bias);
     if (v && scale) v = ir_convert(b, v, scale->type->dtype);
-    ir_value *mean = scale && offset ? mean_of_ranks(b, v, ranks, per_channel) : NULL;
-    ir_value *left = mean ? ir_subtract(b, v, over_channels(b, mean, v->type)) : NULL;
-    ir_value *var = left ? mean_of_ranks(b, ir_multiply(b, left, left), ranks, per_channel) : NULL;
-    ir_value *rate = var ? ir_multiply(b, scale, rate_of(b, n, var)) : NULL;
+    moments of = {0};
+    if (v && scale && offset) of = ranks > 1 ? moments_of_ranks(src, v, ranks) : own_moments(b, v);
+    ir_value *left = of.var ? ir_subtract(b, v, over_channels(b, of.mean, v->type)) : NULL;
+    ir_value *rate = left ? ir_multiply(b, scale, rate_of(b, n, of.var)) : NULL;
     ir_value *y =
         rate ? ir_add(b, ir_multiply(b, left, over_channels(b, rate, left->type)), over_channels(b, offset, left->type))
              : NULL;
     xt_tensor out = lazy_wrap(y ? ir_convert(b, y, t->dtype) : NULL, "xt_batch_norm");
     if (lazy_is_error(out) || !move || xt_is_none(n->mean)) return out;
     xt_no_grad_begin();
-    xt_tensor m = lazy_wrap(mean, "xt_batch_norm"), s = lazy_wrap(var, "xt_batch_norm");
+    xt_tensor mean = lazy_wrap(of.mean, "xt_batch_norm");
+    xt_tensor var = of.count ? unbiased(b, &of) : lazy_wrap(of.var, "xt_batch_norm");
     xt_no_grad_end_at(NULL);
-    update_running(src, n, m, s, per_channel > 1 ? per_channel / (per_channel - 1) : 1);
+    update_running(src, n, mean, var, !of.count && per_channel > 1 ? per_channel / (per_channel - 1) : 1);
     return out;
 }
 
@@ -145,8 +235,9 @@ xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt
     if (nn_is_fused(m, name)) return x;
     bool track = o.track != XT_OFF, training = nn_is_training(m, name), batch = training || !track,
          move = training && nn_tracks(m);
+    bool sync = o.sync == XT_ON || (o.sync != XT_OFF && (sync_all || nn_syncs(m, name)));
     /* a mesh's statistics are of the whole batch already */
-    int ranks = (o.sync == XT_ON || (sync_all && o.sync != XT_OFF)) && training && !lazy_spmd() ? world_get()->size : 1;
+    int ranks = sync && training && !lazy_spmd() ? world_get()->size : 1;
     if (batch && ranks == 1 && t->dims[1] && t->count / t->dims[1] < 2)
         return nn_bad_input(
             src, "xt_batch_norm", name, x,

@@ -77,9 +77,9 @@ bool nn_drops(const xt_module *m, double p) {
     return p != 0 && xt_is_training(m);
 }
 
-/* "block.bn" may be the child "block" with a child "bn", or the child "block.bn". */
-bool nn_is_training(const xt_module *m, const char *layer) {
-    if (m) m->root->by_mode = true;
+/* The innermost module that the layer is in: "block.bn" may be the child "block" with a child "bn", or the child
+ * "block.bn". */
+static const xt_module *innermost(const xt_module *m, const char *layer) {
     for (const xt_module *c = m ? m->children : NULL; c;) {
         size_t n = strlen(c->key);
         bool at = *layer && strncmp(layer, c->key, n) == 0 && (!layer[n] || layer[n] == '.');
@@ -91,7 +91,25 @@ bool nn_is_training(const xt_module *m, const char *layer) {
         c = c->children;
         layer += n + (layer[n] == '.');
     }
-    return xt_is_training(m);
+    return m;
+}
+
+bool nn_is_training(const xt_module *m, const char *layer) {
+    if (m) m->root->by_mode = true;
+    return xt_is_training(innermost(m, layer));
+}
+
+bool nn_syncs(const xt_module *m, const char *layer) {
+    for (m = innermost(m, layer); m; m = m->parent)
+        if (m->sync_norms) return true;
+    return false;
+}
+
+/* To compiled step functions this is a mode as others are, that nothing turns back. */
+void xt_sync_batch_norm_at(const xt_src *src, xt_module *m) {
+    if (!m || m->sync_norms) return;
+    m->sync_norms = true;
+    lazy_mode_toggle(src, nn_next_numbers(1));
 }
 
 /* --- for a while --- */

@@ -62,6 +62,7 @@ struct xt_module {
     int n_in, n_out; /* of `many` */
     void *user;
     nn_mode mode; /* of a root never NN_AS_PARENT */
+    bool sync_norms; /* batch norms of it and below take the statistics of all ranks */
     src_id mode_said; /* where, unless it is NN_AS_PARENT or as at birth */
     uint64_t number; /* its root's, or, where its mode is its own, one that no other module or root has */
 };
@@ -136,6 +137,7 @@ void nn_mode_begin(const xt_src *src, xt_module *m, nn_mode mode);
 void nn_mode_end(const xt_src *src, xt_module *m);
 void nn_modes_free(xt_module *root);
 bool nn_is_training(const xt_module *m, const char *layer); /* that layer of m, which may be a child's name */
+bool nn_syncs(const xt_module *m, const char *layer); /* xt_sync_batch_norm was called for a module that it is in */
 bool nn_drops(const xt_module *m, double p); /* dropout of that share: m trains, and p is not 0 */
 uint64_t nn_network(const xt_module *m); /* of the network that m is of; no other ever has it */
 /* The last wish for the parameter `name` (full) that it be made of others in each pass; NULL: it is one itself. */

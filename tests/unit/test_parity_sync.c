@@ -1,13 +1,12 @@
-/* Batch norm over two ranks with .sync, each with half of PyTorch's batch: outputs, input gradients and running
- * statistics are those of the whole batch. */
+/* Batch norm over two ranks, with .sync and by xt_sync_batch_norm, each with half of PyTorch's batch: outputs, input
+ * gradients and running statistics are those of the whole batch. */
 #include "launched.h"
 #include "parity.h"
 
 enum { N = 6, C = 4, HALF = N / 2 * C };
 
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
-    (void)user;
-    return xt_batch_norm(m, "", x, .sync = XT_ON);
+    return xt_batch_norm(m, "", x, .sync = user ? XT_ON : XT_DEFAULT);
 }
 
 static bool near(const float *got, const parity_tensor *want, int64_t from, int64_t n, const char *what) {
@@ -21,11 +20,11 @@ static bool near(const float *got, const parity_tensor *want, int64_t from, int6
 }
 
 /* In a child process: 0 when everything agrees. */
-static int of_rank(int rank, void *arg) {
-    (void)arg;
+static int of_rank(int rank, void *by_layer) {
     parity_file *f = parity_open("norm");
     const parity_tensor *x = parity_get(f, "bn2/x0"), *r = parity_get(f, "bn2/r0");
-    xt_module *m = xt_module_new(net, NULL);
+    xt_module *m = xt_module_new(net, by_layer);
+    if (!by_layer) xt_sync_batch_norm(m);
     parity_weights(f, "bn2", m);
     xt_tensor in = xt_keep(xt_from_array((float *)x->data + rank * HALF, XT_F32, N / 2, C));
     xt_requires_grad(in, true);
@@ -44,6 +43,8 @@ static int of_rank(int rank, void *arg) {
 
 static void two_halves(void **state) {
     (void)state;
+    bool by_layer = true;
+    assert_int_equal(launched(2, of_rank, &by_layer), 0);
     assert_int_equal(launched(2, of_rank, NULL), 0);
     unsetenv("CPU_NUM_DEVICES");
 }
