@@ -51,7 +51,7 @@ XT_API void xt_mesh_batch_at(const xt_src *src, xt_mesh *mesh, const char *axes)
 
 /* xt_shard(t, mesh, "data", NULL, ...): says how t is to be divided, an axis list per dim (fewer: the rest is whole);
  * gives the same value under a handle of its own. Gradients that flow back through it are divided alike. An axis twice,
- * an unknown one, a dim that is not divisible, more lists than dims: an error tensor. */
+ * an unknown one, a dim smaller than its devices are many, more lists than dims: an error tensor. */
 XT_API xt_tensor xt_shard_at(const xt_src *src, xt_tensor t, xt_mesh *mesh, int n, const char *const *axes);
 
 /* xt_shard_params(net, mesh, "h.*.mlp.c_fc.weight", "tensor", ...): parameters whose names match `pattern` ('*' = any
@@ -63,8 +63,8 @@ XT_API void xt_shard_params_at(const xt_src *src, xt_module *net, xt_mesh *mesh,
 
 /* Recipes. Each may be used alone; fsdp and tensor parallelism combine on different axes, in any order.
  *  data parallel:   the batch is divided over `axes`; parameters are whole on every rank.
- *  fully sharded:   also every parameter of 2 dims or more, and its optimizer state, on its first dim that no rule
- *                   divides and that is divisible (Rajbhandari et al. 2020, ZeRO stage 3). Small vectors stay whole.
+ *  fully sharded:   also every parameter of 2 dims or more, and its optimizer state, on its first divisible dim that no
+ *                   rule divides, else the largest (Rajbhandari et al. 2020, ZeRO stage 3). Small vectors stay whole.
  *  sharded state:   the batch and the optimizer's state are divided over `axes`, parameters are whole (the same,
  *                   stage 1): each rank updates its part and the parts are joined. Before the first optimizer step.
  *                   tensor parallel: the blocks of models/gpt2 (Shoeybi et al. 2019, Megatron-LM): attention and the

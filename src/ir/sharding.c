@@ -346,10 +346,13 @@ const ir_type *ir_shard_type(const ir_grid *g, const ir_sharding *s, const ir_ty
     int64_t dims[IR_MAX_RANK];
     for (uint32_t d = 0; d < t->rank; d++) {
         int64_t parts = ir_sharding_parts(g, s, (int)d);
-        if (t->dims[d] % parts) return NULL;
-        dims[d] = t->dims[d] / parts;
+        dims[d] = (t->dims[d] + parts - 1) / parts;
     }
     return ir_tensor(t->dtype, t->rank, dims);
+}
+
+bool ir_sharding_uneven(const ir_grid *g, const ir_sharding *s, const ir_type *t, int dim) {
+    return t->kind == IR_TENSOR && t->dims[dim] % ir_sharding_parts(g, s, dim) != 0;
 }
 
 void ir_sharding_print(const ir_grid *g, const ir_sharding *s, size_t rank, str *out) {

@@ -62,7 +62,10 @@ int ir_sharding_axes(const ir_sharding *s, int dim, int8_t out[IR_SHARD_AXES]);
 int64_t ir_sharding_parts(const ir_grid *g, const ir_sharding *s, int dim); /* into how many tiles the dim is divided */
 void ir_sharding_add(ir_sharding *s, int axis, int dim); /* as the least significant of the dim */
 void ir_sharding_drop(ir_sharding *s, int dim); /* the dim is whole */
-/* The type of one device's tile; NULL when a dim is not divisible. */
+/* Whether the dim's parts, which are of one size, have elements behind the dim's end. */
+bool ir_sharding_uneven(const ir_grid *g, const ir_sharding *s, const ir_type *t, int dim);
+/* The type of one device's tile. Of a dim that is not divisible each has ceil(n / parts): the last ones are filled up,
+ * with anything. */
 const ir_type *ir_shard_type(const ir_grid *g, const ir_sharding *s, const ir_type *t);
 /* The text for a tensor of this rank. */
 void ir_sharding_print(const ir_grid *g, const ir_sharding *s, size_t rank, str *out);

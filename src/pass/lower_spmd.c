@@ -100,47 +100,6 @@ static xt_status cross(spmd *s, const ir_op *op, const ir_value *from, ir_value 
     return st;
 }
 
-/* --- dims that their devices do not divide --- */
-/* At the border of the program such a dim is filled up with elements that count for nothing; inside, it is whole. */
-static ir_sharding even_dims(const spmd *s, const ir_sharding *form, const ir_type *t) {
-    ir_sharding even = *form;
-    for (uint32_t d = 0; t->kind == IR_TENSOR && d < t->rank; d++)
-        if (t->dims[d] % ir_sharding_parts(&s->grid, form, (int)d)) ir_sharding_drop(&even, (int)d);
-    return even;
-}
-
-static const ir_type *filled_up(const spmd *s, const ir_sharding *form, const ir_type *t) {
-    int64_t dims[IR_MAX_RANK];
-    if (t->kind != IR_TENSOR) return t;
-    for (uint32_t d = 0; d < t->rank; d++) {
-        int64_t parts = ir_sharding_parts(&s->grid, form, (int)d);
-        dims[d] = (t->dims[d] + parts - 1) / parts * parts;
-    }
-    return ir_tensor(t->dtype, t->rank, dims);
-}
-
-/* Between the form at the border and the even one inside; v is a part, t the whole value's type. */
-static ir_value *even(spmd *s, ir_value *v, const ir_type *t, const ir_sharding *border) {
-    const ir_type *filled = filled_up(s, border, t);
-    ir_sharding inside = even_dims(s, border, t);
-    if (!v || ir_sharding_equal(&inside, border)) return v;
-    v = spmd_reshard(s, v, filled, *border, &inside);
-    const ir_type *part = ir_shard_type(&s->grid, &inside, t);
-    int64_t zeros[IR_MAX_RANK] = {0};
-    return v && v->type != part ? ir_slice(&s->b, v, zeros, part->dims, NULL) : v;
-}
-
-static ir_value *uneven(spmd *s, ir_value *v, const ir_type *t, const ir_sharding *border) {
-    const ir_type *filled = filled_up(s, border, t);
-    ir_sharding inside = even_dims(s, border, t);
-    if (!v || ir_sharding_equal(&inside, border)) return v;
-    const ir_type *part = ir_shard_type(&s->grid, &inside, filled);
-    int64_t zeros[IR_MAX_RANK] = {0}, high[IR_MAX_RANK];
-    for (uint32_t d = 0; d < part->rank; d++) high[d] = part->dims[d] - v->type->dims[d];
-    if (v->type != part) v = ir_pad(&s->b, v, ir_splat(&s->b, ir_scalar(v->type->dtype), 0), zeros, high, zeros);
-    return spmd_reshard(s, v, filled, inside, border);
-}
-
 static xt_status form_of(const spmd *s, const ir_value *v, const ir_tiles *t, const char *what, size_t i,
                          ir_sharding *out) {
     XT_TRY(ir_sharding_map(&s->grid, t, out));
@@ -154,9 +113,7 @@ static xt_status fix(spmd *s, const ir_value *v, const ir_tiles *t, const char *
     spmd_value *x = spmd_value_of(s, v);
     x->fixed = true;
     if (!t) return NULL;
-    XT_TRY(form_of(s, v, t, what, i, &x->want));
-    x->want = even_dims(s, &x->want, v->type);
-    return NULL;
+    return form_of(s, v, t, what, i, &x->want);
 }
 
 /* --- numbering --- */
@@ -278,7 +235,7 @@ static xt_status read_shardings(spmd *s, texts *all, border_form *args, border_f
         if (!t) continue;
         XT_TRY(form_of(s, ret->in[i], t, "result", i, &results[i].form));
         spmd_value *v = spmd_value_of(s, ret->in[i]);
-        if (!v->fixed && ir_sharding_is_none(&v->want)) v->want = even_dims(s, &results[i].form, ret->in[i]->type);
+        if (!v->fixed && ir_sharding_is_none(&v->want)) v->want = results[i].form;
     }
     return NULL;
 }
@@ -322,6 +279,8 @@ static xt_status choose_result(spmd *s, size_t i, const ir_value *v, border_form
     r->form = spmd_value_of(s, v)->have;
     for (int a = 0; a < s->grid.n_axes; a++)
         if (r->form.dim[a] == IR_SHARD_SUMMANDS) r->form.dim[a] = -1; /* nobody expects summands */
+    for (uint32_t d = 0; d < v->type->rank; d++) /* nor parts that are filled up */
+        if (ir_sharding_uneven(&s->grid, &r->form, v->type, (int)d)) ir_sharding_drop(&r->form, (int)d);
     ir_sharding_print(&s->grid, &r->form, v->type->rank, &text);
     if (s->order || s->by_name) {
         xt_status st = name_devices(s, &text);
@@ -369,8 +328,7 @@ xt_status spmd_emit_op(spmd *s, spmd_op *o) {
 static xt_status emit_return(spmd *s, const ir_op *op, const border_form *results) {
     ir_value **out = arena_alloc(s->mem, (op->n_in + 1) * sizeof *out);
     for (uint32_t i = 0; out && i < op->n_in; i++) {
-        ir_sharding inside = even_dims(s, &results[i].form, op->in[i]->type);
-        out[i] = uneven(s, spmd_in_form(s, op->in[i], &inside), op->in[i]->type, &results[i].form);
+        out[i] = spmd_in_form(s, op->in[i], &results[i].form);
         if (results[i].order) out[i] = spmd_reorder(s, out[i], results[i].order, true);
         if (!out[i]) return s->b.status ? s->b.status : oom();
     }
@@ -387,14 +345,12 @@ static xt_status emit_all(spmd *s, const border_form *args, border_form *results
     for (size_t i = 0; i < old->n_args; i++) {
         spmd_value *v = spmd_value_of(s, old->args[i]);
         v->have = v->want;
-        v->now = ir_block_arg(s->m, body,
-                              ir_shard_type(&s->grid, &args[i].form, filled_up(s, &args[i].form, old->args[i]->type)));
+        v->now = ir_block_arg(s->m, body, ir_shard_type(&s->grid, &args[i].form, old->args[i]->type));
         if (!v->now) return oom();
     }
     for (size_t i = 0; i < old->n_args; i++) {
         spmd_value *v = spmd_value_of(s, old->args[i]);
         if (args[i].order) v->now = spmd_reorder(s, v->now, args[i].order, false);
-        v->now = even(s, v->now, old->args[i]->type, &args[i].form);
         if (!v->now) return s->b.status ? s->b.status : oom();
     }
     for (const ir_op *op = old->first; op; op = op->next) {

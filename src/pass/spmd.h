@@ -13,6 +13,11 @@
  *    without a rule gets whole operands and runs alike on all devices: always right, counted, and reported. Loops and
  *    branches are built with their regions (spmd_control.c).
  *
+ * 4. A dim that its devices do not divide has parts of ceil(n / parts) elements, the last ones filled up with anything.
+ * So may only a factor that is one whole dim wherever it stands, as the place of a dim's element says then on which
+ * device it is. What fills up is never read: a factor that is reduced is masked with what changes nothing, and a form
+ * is left by all its axes at once, as parts of parts would lie elsewhere.
+ *
  * Along an axis devices may also hold summands of a value (`unreduced`): ops that are linear pass them on where the
  * program wants their result so (spmd_linear.c), others get the sum. A program whose devices stand in an order of its
  * own is partitioned over their places in that order.
@@ -32,6 +37,7 @@ typedef struct spmd_dim { /* what one dim is made of, most significant first; n 
 typedef struct spmd_factor {
     int64_t size;
     bool reduced;
+    bool even; /* only devices that divide it evenly may divide it */
     bool indexed; /* the dim that a gather's or scatter's indices count: each device looks into its own part */
 } spmd_factor;
 typedef struct spmd_rule {
@@ -49,6 +55,7 @@ typedef struct spmd_rule {
 xt_status spmd_rule_make(arena *mem, const ir_op *op, spmd_rule **out); /* spmd_rules.c */
 /* values of one type that are to have one form */
 xt_status spmd_rule_tie(arena *mem, size_t n, const ir_value *const *values, spmd_rule **out);
+bool spmd_may_divide(const spmd_factor *f, int64_t parts);
 ir_opcode spmd_region_op(const ir_op *op); /* the one binary op of region 0 on its two arguments, or OP_COUNT */
 
 /* Which axes divide which factors. */
@@ -138,6 +145,9 @@ ir_value *spmd_reshard(spmd *s, ir_value *v, const ir_type *type, ir_sharding fr
 ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode combine, unsigned axes, ir_sharding *have,
                        const ir_sharding *want);
 ir_value *spmd_axis_index(spmd *s, int axis); /* this device's place along an axis, i32 */
+/* v, a part in this form of a value of type `type`, with `fill` (of its element type, rank 0) in dim `dim` behind the
+ * whole dim's end. */
+ir_value *spmd_masked(spmd *s, ir_value *v, const ir_type *type, const ir_sharding *form, int dim, ir_value *fill);
 /* This device's number among those along `axes` (most significant first), i32. */
 ir_value *spmd_index(spmd *s, const int8_t *axes, int n);
 

@@ -127,9 +127,7 @@ xt_status spmd_emit_control(spmd *s, spmd_op *c) {
     for (uint32_t i = 0; i < op->n_out; i++) {
         forms[i] = loop ? carried(s, op, i) : spmd_value_of(s, &op->out[i])->want;
         types[i] = ir_shard_type(&s->grid, &forms[i], op->out[i].type);
-        if (types[i]) continue;
-        forms[i] = none;
-        types[i] = op->out[i].type;
+        if (!types[i]) return oom();
     }
     for (uint32_t i = 0; i < op->n_in; i++) {
         in[i] = spmd_in_form(s, op->in[i], loop ? &forms[i] : &none);

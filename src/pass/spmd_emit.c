@@ -115,7 +115,7 @@ static xt_status choose(spmd *s, const ir_op *op, const spmd_rule *r, unsigned s
         double least = cost_of(s, op, r, x, -1, said, work);
         for (size_t t = 0; t < r->n_tensors; t++) {
             int f = said[t].factor[x];
-            if (f < 0 || r->factors[f].size % (parts_of(s, out, f) * s->grid.size[x])) continue;
+            if (f < 0 || !spmd_may_divide(&r->factors[f], parts_of(s, out, f) * s->grid.size[x])) continue;
             double cost = cost_of(s, op, r, x, f, said, work);
             if (cost >= least) continue;
             least = cost;
@@ -248,6 +248,23 @@ static ir_value *found_rows(spmd *s, const ir_op *op, ir_value *rows, ir_value *
     return ir_select(&s->b, mask, rows, ir_splat(&s->b, t, 0));
 }
 
+/* An operand of a sum over devices: behind the end of a dim that is reduced stands what changes nothing. A reduction's
+ * first value is that; others add up. */
+static ir_value *without_filling(spmd *s, const ir_op *op, uint32_t i, ir_value *v, const spmd_rule *r,
+                                 const ir_sharding *form) {
+    const ir_type *whole = op->in[i]->type;
+    for (uint32_t d = 0; v && whole->kind == IR_TENSOR && d < whole->rank; d++) {
+        const spmd_dim *dim = &r->dims[i][d];
+        const spmd_factor *f = dim->n == 1 ? &r->factors[dim->factor[0]] : NULL;
+        if (!f || !f->reduced || f->indexed || !ir_sharding_uneven(&s->grid, form, whole, (int)d)) continue;
+        ir_sharding none = ir_sharding_none();
+        ir_value *fill =
+            op->code == OP_reduce ? spmd_in_form(s, op->in[1], &none) : ir_splat(&s->b, ir_scalar(whole->dtype), 0);
+        v = spmd_masked(s, v, whole, form, (int)d, fill);
+    }
+    return v;
+}
+
 static ir_op *build_local(spmd *s, ir_op *op, ir_value *const *in, const ir_type *const *types) {
     ir_attr *attrs = arena_alloc(s->m->mem, (op->n_attrs + 1) * sizeof *attrs);
     ir_block **blocks = arena_alloc(s->m->mem, (op->n_regions + 1) * sizeof *blocks);
@@ -315,6 +332,8 @@ static ir_sharding parts_of_value(const spmd *s, const ir_value *v) {
     ir_sharding form = spmd_value_of(s, v)->have;
     for (int x = 0; x < IR_SHARD_AXES; x++)
         if (form.dim[x] == IR_SHARD_SUMMANDS) form.dim[x] = -1;
+    for (uint32_t d = 0; v->type->kind == IR_TENSOR && d < v->type->rank; d++) /* what fills up is not shown */
+        if (ir_sharding_uneven(&s->grid, &form, v->type, (int)d)) ir_sharding_drop(&form, (int)d);
     return form;
 }
 
@@ -334,14 +353,13 @@ xt_status spmd_emit(spmd *s, ir_op *op, const spmd_rule *r) {
         ir_sharding form = takes_parts(op) ? parts_of_value(s, op->in[i]) : spmd_unproject(&s->grid, r, i, &a);
         if (summing & 1u << i) add_summands(&form, sums);
         in[i] = spmd_in_form(s, op->in[i], &form);
+        if (partial) in[i] = without_filling(s, op, i, in[i], r, &form);
     }
     for (uint32_t i = 0; i < op->n_out; i++) {
         forms[i] = spmd_unproject(&s->grid, r, op->n_in + i, &a);
         add_summands(&forms[i], sums);
         types[i] = ir_shard_type(&s->grid, &forms[i], op->out[i].type);
-        if (!types[i])
-            return status_new(XT_INTERNAL, src_get(op->src), "partitioning %s divides a result unevenly",
-                              ir_op_infos[op->code].name);
+        if (!types[i]) return oom();
     }
     ir_value *here = NULL, *first = (op->code == OP_gather || op->code == OP_scatter) && in[0]
                                         ? first_row(s, op, r, in[0], &a)

@@ -35,7 +35,14 @@ spmd_assign spmd_project(const ir_grid *g, const spmd_rule *r, size_t tensor, co
         const spmd_dim *dim = &r->dims[tensor][d];
         int8_t axes[IR_SHARD_AXES];
         int n = dim->n ? ir_sharding_axes(s, (int)d, axes) : 0, k = 0, pos = 0;
-        int64_t used = 1;
+        int64_t used = 1, parts = ir_sharding_parts(g, s, (int)d);
+        if (dim->n == 1 && spmd_may_divide(&r->factors[dim->factor[0]], parts)) {
+            for (; pos < n; pos++) {
+                a.factor[axes[pos]] = dim->factor[0];
+                a.pos[axes[pos]] = (uint8_t)pos;
+            }
+            continue;
+        }
         for (int i = 0; i < n && k < dim->n; i++) {
             int64_t size = r->factors[dim->factor[k]].size;
             if (size % (used * g->size[axes[i]])) break;

@@ -232,6 +232,59 @@ static ir_value *keep_once(spmd *s, ir_value *v, unsigned axes, ir_sharding *for
                  : NULL;
 }
 
+/* --- dims that their devices do not divide --- */
+ir_value *spmd_masked(spmd *s, ir_value *v, const ir_type *type, const ir_sharding *form, int dim, ir_value *fill) {
+    int8_t axes[IR_SHARD_AXES];
+    int n = ir_sharding_axes(form, dim, axes);
+    if (!v || !fill) return NULL;
+    ir_builder *b = &s->b;
+    const ir_type *i32s = ir_with_dtype(v->type, XT_I32);
+    ir_value *left =
+        ir_subtract(b, i32(s, type->dims[dim]), ir_multiply(b, spmd_index(s, axes, n), i32(s, v->type->dims[dim])));
+    ir_value *here = left ? ir_compare(b, IR_LT, ir_iota(b, i32s, dim), ir_broadcast_scalar(b, left, i32s)) : NULL;
+    return here ? ir_select(b, here, v, ir_broadcast_scalar(b, fill, v->type)) : NULL;
+}
+
+/* Zeros behind dim's end, up to `size`; or what is behind `size` goes. */
+static ir_value *sized(spmd *s, ir_value *v, int dim, int64_t size) {
+    int64_t zeros[IR_MAX_RANK] = {0}, high[IR_MAX_RANK] = {0};
+    if (!v || v->type->dims[dim] == size) return v;
+    if (v->type->dims[dim] > size) return ir_slice(&s->b, v, zeros, with_dim(v->type, dim, size)->dims, NULL);
+    high[dim] = size - v->type->dims[dim];
+    return ir_pad(&s->b, v, ir_splat(&s->b, ir_scalar(v->type->dtype), 0), zeros, high, zeros);
+}
+
+/* Parts of such a dim are joined all at once, or stay. */
+static ir_value *join_uneven(spmd *s, ir_value *v, const ir_type *type, ir_sharding *form, const ir_sharding *to) {
+    for (uint32_t d = 0; v && d < type->rank; d++) {
+        int8_t have[IR_SHARD_AXES], want[IR_SHARD_AXES];
+        int n = ir_sharding_axes(form, (int)d, have), k = ir_sharding_axes(to, (int)d, want);
+        if (!ir_sharding_uneven(&s->grid, form, type, (int)d) || (n == k && common(form, to, (int)d) == n)) continue;
+        ir_sharding whole = *form;
+        ir_sharding_drop(&whole, (int)d);
+        v = sized(s, join(s, v, form, &whole), (int)d, type->dims[d]);
+    }
+    return v;
+}
+
+/* The dims of `to` that are cut unevenly, and are not yet, left whole. */
+static ir_sharding before_uneven(const spmd *s, const ir_type *type, const ir_sharding *form, const ir_sharding *to) {
+    ir_sharding before = *to;
+    for (uint32_t d = 0; d < type->rank; d++)
+        if (ir_sharding_uneven(&s->grid, to, type, (int)d) && !ir_sharding_uneven(&s->grid, form, type, (int)d))
+            ir_sharding_drop(&before, (int)d);
+    return before;
+}
+
+static ir_value *fill_up(spmd *s, ir_value *v, const ir_type *type, const ir_sharding *form, const ir_sharding *to) {
+    for (uint32_t d = 0; v && d < type->rank; d++) {
+        int64_t parts = ir_sharding_parts(&s->grid, to, (int)d);
+        if (parts > 1 && ir_sharding_parts(&s->grid, form, (int)d) == 1)
+            v = sized(s, v, (int)d, (type->dims[d] + parts - 1) / parts * parts);
+    }
+    return v;
+}
+
 ir_value *spmd_reshard(spmd *s, ir_value *v, const ir_type *type, ir_sharding from, const ir_sharding *to) {
     if (!v || type->kind != IR_TENSOR || ir_sharding_equal(&from, to)) return v;
     unsigned have = ir_sharding_summands(&from), want = ir_sharding_summands(to), over = have & ~want;
@@ -242,10 +295,13 @@ ir_value *spmd_reshard(spmd *s, ir_value *v, const ir_type *type, ir_sharding fr
     for (int a = 0; a < s->grid.n_axes; a++)
         if (over & 1u << a) from.dim[a] = -1;
     if (over) v = spmd_combine(s, v, type, OP_add, over, &from, to);
-    v = cut(s, v, &from, to);
-    v = exchange(s, v, &from, to);
-    v = spread(s, v, &from, to);
-    v = join(s, v, &from, to);
+    v = join_uneven(s, v, type, &from, to);
+    ir_sharding even = before_uneven(s, type, &from, to);
+    v = cut(s, v, &from, &even);
+    v = exchange(s, v, &from, &even);
+    v = spread(s, v, &from, &even);
+    v = join(s, v, &from, &even);
+    v = fill_up(s, v, type, &from, to);
     v = cut(s, v, &from, to);
     return keep_once(s, v, want & ~ir_sharding_summands(&from), &from);
 }
@@ -272,10 +328,11 @@ ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode comb
         int8_t mine[IR_SHARD_AXES], next[IR_SHARD_AXES];
         int n = ir_sharding_axes(have, (int)d, mine), k = ir_sharding_axes(want, (int)d, next), at = n;
         if (common(have, want, (int)d) < n) continue;
-        int64_t rest = v->type->dims[d];
-        while (at < k && (axes & 1u << next[at]) && rest % s->grid.size[next[at]] == 0)
-            rest /= s->grid.size[next[at++]];
-        if (at == n) continue;
+        while (at < k && axes & 1u << next[at]) at++;
+        bool uneven = ir_sharding_uneven(&s->grid, want, type, (int)d);
+        if (at == n || (uneven && (n || at < k))) continue; /* uneven parts are made all at once */
+        int64_t parts = product(s, next + n, at - n), rest = (v->type->dims[d] + parts - 1) / parts;
+        v = sized(s, v, (int)d, rest * parts);
         ir_attr attrs[] = {ir_attr_int(IR_A_scatter_dimension, d), groups_of(s, next + n, at - n),
                            ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1),
                            ir_attr_unit(IR_A_use_global_device_ids)};

@@ -15,7 +15,7 @@ static int factor_kind(spmd_rule *r, int64_t size, bool reduced) {
         r->factors = grown;
         r->cap_factors = cap;
     }
-    r->factors[r->n_factors] = (spmd_factor){size, reduced, false};
+    r->factors[r->n_factors] = (spmd_factor){.size = size, .reduced = reduced};
     return (int)r->n_factors++;
 }
 static int factor(spmd_rule *r, int64_t size) {
@@ -419,6 +419,7 @@ static void problems(spmd_rule *r, int64_t n) {
     for (int64_t d = 0; d < n; d++) {
         int f = factor(r, first->dims[d]);
         for (size_t t = 0; t < r->n_tensors; t++) is_made_of(r, t, d, f);
+        if (f >= 0) r->factors[f].even = true; /* what fills up is no problem that can be solved */
     }
     r->known = n > 0; /* one problem alone is done whole everywhere, and that is told */
 }
@@ -486,6 +487,23 @@ static const rule_fn rules[OP_COUNT] = {
     [OP_custom_call] = custom_call,
 };
 
+/* More parts than elements help nobody. */
+bool spmd_may_divide(const spmd_factor *f, int64_t parts) {
+    return f->size % parts == 0 || (!f->even && f->size > parts);
+}
+
+/* A factor that is not all of a dim somewhere is divided evenly or not at all. */
+static void mark_even(spmd_rule *r) {
+    for (size_t t = 0; t < r->n_tensors; t++)
+        for (uint32_t d = 0; r->types[t]->kind == IR_TENSOR && d < r->types[t]->rank; d++) {
+            const spmd_dim *dim = &r->dims[t][d];
+            for (int k = 0; k < dim->n; k++) {
+                spmd_factor *f = &r->factors[dim->factor[k]];
+                f->even = f->even || dim->n > 1 || f->size != r->types[t]->dims[d];
+            }
+        }
+}
+
 /* No factors yet; `values` stays with the rule. */
 static xt_status empty_rule(arena *mem, size_t n, const ir_value **values, spmd_rule **out) {
     spmd_rule *r = *out = arena_alloc(mem, sizeof *r);
@@ -514,6 +532,7 @@ xt_status spmd_rule_tie(arena *mem, size_t n, const ir_value *const *values, spm
         int f = factor(r, r->types[0]->dims[d]);
         for (size_t t = 0; t < n; t++) is_made_of(r, t, d, f);
     }
+    if (!r->failed) mark_even(r);
     return r->failed ? status_oom(sizeof *r, "the rule of a loop") : NULL;
 }
 
@@ -530,5 +549,6 @@ xt_status spmd_rule_make(arena *mem, const ir_op *op, spmd_rule **out) {
     if (!fn || !n || !op->n_out || (!tensors && op->code != OP_optimization_barrier)) return NULL;
     r->known = true;
     fn(r, op);
+    if (!r->failed) mark_even(r);
     return r->failed ? status_oom(sizeof *r, "the rule of an op") : NULL;
 }

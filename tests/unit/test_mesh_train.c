@@ -19,7 +19,7 @@
 
 #include "launched.h"
 
-enum { STEPS = 4, RANKS = 4 };
+enum { STEPS = 4, RANKS = 8 };
 typedef struct seen {
     double loss[STEPS];
     int64_t parameters, optimizer, whole; /* bytes of the ledger; of all parameters together */
@@ -37,6 +37,7 @@ typedef struct job {
     /* compiled: the step is a compiled step function, blocks are computed again in the backward pass */
     bool adam, compiled;
     const char *file; /* saves the trained weights there */
+    bool odd; /* a GPT whose dims no mesh divides */
     seen at[RANKS];
 } job;
 
@@ -53,36 +54,46 @@ static xt_tensor mnist_net(xt_module *m, xt_tensor x, void *user) {
     return xt_log_softmax(xt_linear(m, "fc2", x, 10), 1);
 }
 
-enum { VOCAB = 32, SEQ = 8, WIDTH = 16, HEADS = 4, LAYERS = 2 };
+enum { SEQ = 8, LAYERS = 2 };
+typedef struct gpt_sizes {
+    int vocab, width, heads, hidden;
+} gpt_sizes;
+static gpt_sizes sizes_of(const job *j) {
+    return j && j->odd ? (gpt_sizes){65, 21, 3, 83} : (gpt_sizes){32, 16, 4, 64};
+}
+
 static xt_tensor block(xt_module *m, xt_tensor x, void *user) {
-    (void)user;
-    x = xt_add(x, xt_self_attention(m, "attn", xt_layer_norm(m, "ln_1", x), .heads = HEADS, .causal = XT_ON));
-    xt_tensor h = xt_gelu(xt_linear(m, "mlp.c_fc", xt_layer_norm(m, "ln_2", x), 4 * WIDTH));
-    return xt_add(x, xt_dropout(m, xt_linear(m, "mlp.c_proj", h, WIDTH), 0.1));
+    gpt_sizes s = sizes_of(user);
+    x = xt_add(x, xt_self_attention(m, "attn", xt_layer_norm(m, "ln_1", x), .heads = s.heads, .causal = XT_ON));
+    xt_tensor h = xt_gelu(xt_linear(m, "mlp.c_fc", xt_layer_norm(m, "ln_2", x), s.hidden));
+    return xt_add(x, xt_dropout(m, xt_linear(m, "mlp.c_proj", h, s.width), 0.1));
 }
 static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
     const job *j = user;
-    xt_tensor x = xt_embedding(m, "wte", tokens, VOCAB, WIDTH);
-    x = xt_add(x, xt_embedding(m, "wpe", xt_arange(xt_dim(tokens, 1), XT_I64), SEQ, WIDTH));
+    gpt_sizes s = sizes_of(j);
+    xt_tensor x = xt_embedding(m, "wte", tokens, s.vocab, s.width);
+    x = xt_add(x, xt_embedding(m, "wpe", xt_arange(xt_dim(tokens, 1), XT_I64), SEQ, s.width));
     /* activations divided between blocks, too */
     if (j && j->tensor_parallel) x = xt_shard(x, mesh, "data", NULL, "tensor");
     for (int i = 0; i < LAYERS; i++)
-        x = j && j->compiled ? xt_checkpoint_block(block, xt_sub(m, "h", i), x, NULL)
-                             : block(xt_sub(m, "h", i), x, NULL);
+        x = j && j->compiled ? xt_checkpoint_block(block, xt_sub(m, "h", i), x, user)
+                             : block(xt_sub(m, "h", i), x, user);
     return xt_matmul(xt_layer_norm(m, "ln_f", x), xt_transpose(xt_module_find(m, "wte.weight"), 0, 1));
 }
 
 static xt_loader *digits(int64_t batch) {
     return xt_loader_new(xt_drawn_digits(64, 5), .batch = batch, .shuffle = XT_ON, .seed = 3);
 }
-static xt_loader *texts(int64_t batch) {
-    static int64_t x[32][SEQ], y[32][SEQ];
-    for (int i = 0; i < 32; i++)
+static xt_loader *texts(const job *j, int64_t batch) {
+    enum { SAMPLES = 96 };
+    static int64_t x[SAMPLES][SEQ], y[SAMPLES][SEQ];
+    int vocab = sizes_of(j).vocab;
+    for (int i = 0; i < SAMPLES; i++)
         for (int k = 0; k < SEQ; k++) {
-            x[i][k] = (i * 5 + k * 3) % VOCAB;
-            y[i][k] = (i * 5 + (k + 1) * 3) % VOCAB;
+            x[i][k] = (i * 5 + k * 3) % vocab;
+            y[i][k] = (i * 5 + (k + 1) * 3) % vocab;
         }
-    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_I64, {SEQ}}, y, (xt_spec){XT_I64, {SEQ}}, 32),
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_I64, {SEQ}}, y, (xt_spec){XT_I64, {SEQ}}, j ? SAMPLES : 32),
                          .batch = batch);
 }
 
@@ -151,8 +162,8 @@ static int train(int rank, void *arg) {
     else if (!j->gpt)
         xt_shard_params(net, mesh, "fc1.*", "tensor");
     xt_optimizer *opt = j->adam ? xt_adamw(net, .lr = 0.003, .clip_norm = 1) : xt_sgd(net, .lr = 0.05, .momentum = 0.9);
-    int64_t batch = (j->gpt ? 8 : 16) / xt_mesh_size(mesh, "data") / (j->micro ? MICRO : 1);
-    xt_loader *l = j->gpt ? texts(batch) : digits(batch);
+    int64_t batch = (j->odd ? 24 : j->gpt ? 8 : 16) / xt_mesh_size(mesh, "data") / (j->micro ? MICRO : 1);
+    xt_loader *l = j->gpt ? texts(j, batch) : digits(batch);
     trained t = {j, net, opt};
     xt_step *compiled = j->compiled && !j->micro ? xt_compile(step, .user = &t) : NULL;
     xt_tensor losses[STEPS];
@@ -203,9 +214,9 @@ static void compare(const job *j, const job *one) {
     }
 }
 
-static job *reference(bool gpt, bool adam) {
-    job *one =
-        shared(&(job){.name = gpt ? "gpt2" : "mnist", .ranks = 1, .gpt = gpt, .adam = adam, .data = 0, .tensor = 1});
+static job *reference(bool gpt, bool odd, bool adam) {
+    job *one = shared(&(job){
+        .name = gpt ? "gpt2" : "mnist", .ranks = 1, .gpt = gpt, .odd = odd, .adam = adam, .data = 0, .tensor = 1});
     runs("layout", one->name, one->ranks, train, one);
     assert_true(one->at[0].loss[0] > 1 && one->at[0].loss[STEPS - 1] < one->at[0].loss[0]);
     return one;
@@ -213,7 +224,7 @@ static job *reference(bool gpt, bool adam) {
 
 static void mnist(void **state) {
     (void)state;
-    job *one = reference(false, false);
+    job *one = reference(false, false, false);
     static const job jobs[] = {
         {.name = "data", .ranks = 2, .data = 2, .tensor = 1},
         {.name = "data", .ranks = 4, .data = 4, .tensor = 1},
@@ -233,7 +244,7 @@ static void mnist(void **state) {
 
 static void gpt(void **state) {
     (void)state;
-    job *one = reference(true, true);
+    job *one = reference(true, false, true);
     static const job jobs[] = {
         {.name = "data", .ranks = 2, .gpt = true, .adam = true, .data = 2, .tensor = 1},
         {.name = "fsdp", .ranks = 4, .gpt = true, .adam = true, .data = 4, .tensor = 1, .fsdp = true},
@@ -277,6 +288,93 @@ static void gpt(void **state) {
         assert_true(s->parameters <= one->at[0].parameters / share * 12 / 10); /* small vectors stay whole */
         assert_true(s->optimizer <= one->at[0].optimizer / (j->zero ? j->ranks : share) * 12 / 10);
     }
+}
+
+/* Dims that no mesh divides: a vocabulary of 65, a width of 21 in 3 heads, 83 hidden units. Parameters and optimizer
+ * state are divided all the same, and what fills their parts up changes nothing. */
+static void odd_dims(void **state) {
+    (void)state;
+    job *one = reference(true, true, true);
+    static const job jobs[] = {
+        {.name = "fsdp", .data = 2, .tensor = 1, .fsdp = true},
+        {.name = "fsdp", .data = 3, .tensor = 1, .fsdp = true},
+        {.name = "fsdp, compiled", .data = 4, .tensor = 1, .fsdp = true, .compiled = true},
+        {.name = "fsdp", .data = 8, .tensor = 1, .fsdp = true},
+        {.name = "zero", .data = 2, .tensor = 1, .zero = true},
+        {.name = "zero", .data = 3, .tensor = 1, .zero = true},
+        {.name = "zero", .data = 4, .tensor = 1, .zero = true},
+        {.name = "zero, compiled", .data = 8, .tensor = 1, .zero = true, .compiled = true},
+        {.name = "tensor", .data = 1, .tensor = 2, .tensor_parallel = true},
+        {.name = "tensor", .data = 1, .tensor = 3, .tensor_parallel = true},
+        {.name = "tensor", .data = 1, .tensor = 4, .tensor_parallel = true},
+        {.name = "tensor, compiled", .data = 1, .tensor = 8, .tensor_parallel = true, .compiled = true},
+        {.name = "fsdp x tensor", .data = 2, .tensor = 2, .fsdp = true, .tensor_parallel = true},
+        {.name = "fsdp x tensor", .data = 4, .tensor = 2, .fsdp = true, .tensor_parallel = true},
+        {.name = "zero x tensor", .data = 2, .tensor = 4, .zero = true, .tensor_parallel = true},
+    };
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        job *j = shared(&jobs[i]);
+        j->gpt = j->odd = j->adam = true;
+        j->ranks = (int)(j->data * j->tensor);
+        runs("layout", j->name, j->ranks, train, j);
+        compare(j, one);
+        const seen *first = &j->at[0];
+        int64_t share = j->fsdp ? j->ranks : j->tensor_parallel ? j->tensor : 1;
+        printf("odd dims, %s on %d ranks: parameters %lld of %lld bytes, optimizer %lld of %lld\n", j->name, j->ranks,
+               (long long)first->parameters, (long long)one->at[0].parameters, (long long)first->optimizer,
+               (long long)one->at[0].optimizer);
+        assert_true(first->parameters <= one->at[0].parameters / share * 14 / 10);
+        assert_true(first->optimizer <= one->at[0].optimizer / (j->zero ? j->ranks : share) * 14 / 10);
+    }
+}
+
+/* Filling that is -Inf from the first step on: 5 numbers over 2 to 4 ranks, whose logarithm is trained. XT_DEBUG=nan,
+ * which looks at what a rank has, looks at the numbers alone. */
+typedef struct logs {
+    double loss[STEPS], norm;
+} logs;
+static xt_tensor log_net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    xt_tensor w = xt_param(m, "w", "ones", 0, XT_F32, 5);
+    return xt_mse_loss(xt_log2(w), x);
+}
+static int train_logs(int rank, void *arg) {
+    logs *out = arg;
+    mesh = xt_mesh_new({"data", 0});
+    xt_module *net = xt_module_new(log_net, NULL);
+    xt_shard_params(net, mesh, "w", "data");
+    xt_optimizer *opt = xt_sgd(net, .lr = 0.5, .clip_norm = 1);
+    double loss[STEPS];
+    for (int i = 0; i < STEPS; i++) {
+        xt_tensor x = xt_from_array((float[]){1, 0.5f, 0.25f, -0.5f, 2}, XT_F32, 5);
+        xt_tensor l = xt_forward(net, x);
+        xt_backward(l);
+        xt_optimizer_step(opt);
+        l = xt_keep(l);
+        xt_mark_step();
+        loss[i] = xt_item(l);
+        xt_drop(l);
+    }
+    double norm = xt_item(xt_sum(xt_square(xt_module_find(net, "w"))));
+    if (rank == 0) {
+        memcpy(out->loss, loss, sizeof loss);
+        out->norm = norm;
+    }
+    return xt_finish();
+}
+static void filling_is_not_read(void **state) {
+    (void)state;
+    logs *one = mmap(NULL, 2 * sizeof *one, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), *many = one + 1;
+    assert_true(one != MAP_FAILED);
+    setenv("XT_DEBUG", "nan", 1);
+    runs("logarithms", "", 1, train_logs, one);
+    for (int ranks = 2; ranks <= 4; ranks++) {
+        runs("logarithms", "", ranks, train_logs, many);
+        for (int i = 0; i < STEPS; i++) assert_true(fabs(many->loss[i] - one->loss[i]) < 1e-6);
+        assert_true(fabs(many->norm - one->norm) < 1e-6);
+    }
+    unsetenv("XT_DEBUG");
+    assert_true(one->loss[STEPS - 1] < one->loss[0]);
 }
 
 /* Micro-batches: losses are those of one device, and what a rank keeps of the gradients between them is what its
@@ -333,17 +431,18 @@ static void same_files(const char *a, const char *b, double tolerance) {
     st_close(y);
 }
 
-static void saved_whole(void **state) {
-    (void)state;
+static void same_weights(bool odd, int64_t data, int64_t tensor) {
     char one_file[96], many_file[96];
     snprintf(one_file, sizeof one_file, "%s/one.safetensors", folder);
     snprintf(many_file, sizeof many_file, "%s/many.safetensors", folder);
-    job *one = shared(&(job){.name = "one", .ranks = 1, .gpt = true, .data = 0, .tensor = 1, .file = one_file});
+    job *one =
+        shared(&(job){.name = "one", .ranks = 1, .gpt = true, .odd = odd, .data = 0, .tensor = 1, .file = one_file});
     job *many = shared(&(job){.name = "many",
-                              .ranks = 4,
+                              .ranks = (int)(data * tensor),
                               .gpt = true,
-                              .data = 2,
-                              .tensor = 2,
+                              .odd = odd,
+                              .data = data,
+                              .tensor = tensor,
                               .fsdp = true,
                               .tensor_parallel = true,
                               .file = many_file});
@@ -351,6 +450,13 @@ static void saved_whole(void **state) {
     runs("layout", many->name, many->ranks, train, many);
     compare(many, one);
     same_files(one_file, many_file, 1e-5);
+}
+
+static void saved_whole(void **state) {
+    (void)state;
+    same_weights(false, 2, 2);
+    same_weights(true, 2, 3);
+    same_weights(true, 8, 1);
 }
 
 /* A fit of 4 steps, against a fit of 2 on a mesh of 4 that is saved and goes on: there again, or on one device. */
@@ -385,7 +491,7 @@ static int fit(int rank, void *arg) {
                        .resume = j->resume, .loggers = "csv", .progress_bar = XT_OFF, .model_summary = XT_OFF,
                        .seed = 11, .gradient_clip_val = 1, .accumulate_grad_batches = 2);
     if (j->mesh) xt_trainer_add(t, xt_model_checkpoint(.every_n_steps = 1, .save_top_k = -1));
-    int code = xt_fit(t, &task, texts(8 / xt_mesh_size(mesh, "data")));
+    int code = xt_fit(t, &task, texts(NULL, 8 / xt_mesh_size(mesh, "data")));
     j->loss[rank] = xt_trainer_result(t).loss_last;
     return code ? code : xt_finish();
 }
@@ -429,7 +535,7 @@ static int fit_divided(int rank, void *arg) {
                        .seed = 11, .gradient_clip_val = 1, .strategy = j->strategy);
     xt_task task = {.net = gpt2, .training_step = fit_step, .configure_optimizers = fit_optimizer};
     xt_trainer_add(t, xt_model_checkpoint(.every_n_steps = 1, .save_top_k = -1));
-    int code = xt_fit(t, &task, texts(8 / xt_world_size()));
+    int code = xt_fit(t, &task, texts(NULL, 8 / xt_world_size()));
     if (rank == 0) {
         j->loss = xt_trainer_result(t).loss_last;
         j->parameters = bytes_of("parameter");
@@ -519,6 +625,7 @@ int main(void) {
     setenv("XT_PROGRESS", "off", 1);
     setenv("XT_CACHE", "off", 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(mnist),         cmocka_unit_test(gpt),
+                                       cmocka_unit_test(odd_dims),      cmocka_unit_test(filling_is_not_read),
                                        cmocka_unit_test(accumulated),   cmocka_unit_test(saved_whole),
                                        cmocka_unit_test(resumed),       cmocka_unit_test(strategies),
                                        cmocka_unit_test(one_rank_reads)};

@@ -65,29 +65,36 @@ const lazy_layout *lazy_layout_intern(const ir_grid *g, const ir_sharding *s, ui
 const ir_type *lazy_layout_local(const lazy_layout *l, const ir_type *type) {
     int64_t dims[XT_MAX_RANK];
     if (!l) return type;
-    for (uint32_t d = 0; d < type->rank; d++) dims[d] = type->dims[d] / l->parts[d];
+    for (uint32_t d = 0; d < type->rank; d++) dims[d] = (type->dims[d] + l->parts[d] - 1) / l->parts[d];
     return ir_tensor(type->dtype, type->rank, dims);
 }
 
-/* Copies the part at `index` between the whole and a dense array of its own. */
+/* Copies the part at `index` between the whole and a dense array of its own. What fills a part up behind the end of a
+ * dim becomes zero, and goes nowhere. */
 static void copy_part(const lazy_layout *l, const int64_t *index, const ir_type *type, char *whole, char *part,
                       bool into_whole) {
     size_t elem = xt_dtype_size(type->dtype);
     uint32_t rank = type->rank;
-    int64_t stride[XT_MAX_RANK], local[XT_MAX_RANK], at[XT_MAX_RANK] = {0}, s = 1, rows = 1;
+    int64_t stride[XT_MAX_RANK], local[XT_MAX_RANK], there[XT_MAX_RANK], at[XT_MAX_RANK] = {0}, s = 1, rows = 1;
     for (uint32_t d = rank; d-- > 0; s *= type->dims[d]) stride[d] = s;
     for (uint32_t d = 0; d < rank; d++) {
-        local[d] = type->dims[d] / l->parts[d];
+        local[d] = (type->dims[d] + l->parts[d] - 1) / l->parts[d];
+        there[d] = type->dims[d] - index[d] * local[d]; /* elements of the whole from the part's first on */
         if (d + 1 < rank) rows *= local[d];
     }
-    size_t run = (size_t)local[rank - 1] * elem;
+    int64_t last = there[rank - 1] < local[rank - 1] ? there[rank - 1] : local[rank - 1];
+    size_t run = (size_t)local[rank - 1] * elem, full = last > 0 ? (size_t)last * elem : 0;
     for (int64_t r = 0; r < rows; r++) {
         int64_t from = index[rank - 1] * local[rank - 1];
-        for (uint32_t d = 0; d + 1 < rank; d++) from += (index[d] * local[d] + at[d]) * stride[d];
-        if (into_whole)
-            memcpy(whole + (size_t)from * elem, part + (size_t)r * run, run);
-        else
-            memcpy(part + (size_t)r * run, whole + (size_t)from * elem, run);
+        size_t n = full;
+        for (uint32_t d = 0; d + 1 < rank; d++) {
+            if (at[d] >= there[d]) n = 0;
+            from += (index[d] * local[d] + at[d]) * stride[d];
+        }
+        char *row = part + (size_t)r * run;
+        if (n && into_whole) memcpy(whole + (size_t)from * elem, row, n);
+        if (n && !into_whole) memcpy(row, whole + (size_t)from * elem, n);
+        if (!into_whole) memset(row + n, 0, run - n);
         for (uint32_t d = rank - 1; d-- > 0;) {
             if (++at[d] < local[d]) break;
             at[d] = 0;
@@ -97,6 +104,25 @@ static void copy_part(const lazy_layout *l, const int64_t *index, const ir_type 
 
 void lazy_layout_slice(const lazy_layout *l, const ir_type *type, const void *whole, void *part) {
     if (type->count > 0) copy_part(l, l->index, type, (char *)(uintptr_t)whole, part, false);
+}
+
+int64_t lazy_layout_pack(const lazy_layout *l, const ir_type *type, void *part) {
+    size_t elem = xt_dtype_size(type->dtype);
+    int64_t local[XT_MAX_RANK], at[XT_MAX_RANK] = {0}, elements = 1, kept = 0;
+    for (uint32_t d = 0; d < type->rank; d++) {
+        local[d] = (type->dims[d] + l->parts[d] - 1) / l->parts[d];
+        elements *= local[d];
+    }
+    for (int64_t i = 0; i < elements; i++) {
+        bool there = true;
+        for (uint32_t d = 0; d < type->rank; d++) there = there && l->index[d] * local[d] + at[d] < type->dims[d];
+        if (there) memmove((char *)part + (size_t)kept++ * elem, (char *)part + (size_t)i * elem, elem);
+        for (uint32_t d = type->rank; d-- > 0;) {
+            if (++at[d] < local[d]) break;
+            at[d] = 0;
+        }
+    }
+    return kept;
 }
 
 /* The part that rank r has goes to its place. */

@@ -22,7 +22,8 @@ int64_t lazy_partitions(void); /* devices of the mesh; 1 without */
 void lazy_set_partitions(int64_t devices); /* the run has a mesh of so many devices from here on; 1: it has none */
 /* The interned layout of tensors of this rank whose dims `s` divides over g; NULL: it divides none. */
 const lazy_layout *lazy_layout_intern(const ir_grid *g, const ir_sharding *s, uint32_t rank);
-/* of this rank's part; type itself for NULL */
+/* of this rank's part; type itself for NULL. Of a dim that is not divisible each part has ceil(n / parts), the last
+ * ones filled up (ir_shard_type) */
 const ir_type *lazy_layout_local(const lazy_layout *l, const ir_type *type);
 struct lazy_slot;
 /* How the optimizer's state of a parameter lies, and its gradient where it outlives its step: as the parameter, or
@@ -30,6 +31,8 @@ struct lazy_slot;
 const lazy_layout *lazy_layout_of_state(const struct lazy_slot *param);
 /* Between the whole (row-major) and this rank's part. */
 void lazy_layout_slice(const lazy_layout *l, const ir_type *type, const void *whole, void *part);
+/* Moves the elements of this rank's part that are the tensor's, not what fills it up, to the front: how many. */
+int64_t lazy_layout_pack(const lazy_layout *l, const ir_type *type, void *part);
 
 /* Fills `whole` from the parts of all ranks: every rank must call it. `part` is this rank's. */
 xt_status lazy_gather_parts(const lazy_layout *l, const ir_type *type, const void *part, void *whole);

@@ -260,12 +260,13 @@ static ir_grid grid_of(const xt_mesh *m, int8_t place[XT_MESH_AXES]) {
     return g;
 }
 
-static xt_status not_divisible(const ir_type *type, int dim, const char *axes, int64_t parts, const char *what) {
+static xt_status too_small(const ir_type *type, int dim, const char *axes, int64_t parts, const char *what) {
     str t = STR_INIT;
     ir_type_print(type, &t);
     xt_status s = status_new(XT_INVALID_ARGUMENT, NULL,
-                             "%s: dim %d of %s is %lld, which the %lld devices along \"%s\" do not divide", what, dim,
-                             str_cstr(&t), (long long)type->dims[dim], (long long)parts, axes);
+                             "%s: dim %d of %s is %lld, so some of the %lld devices along \"%s\" would have nothing of "
+                             "it; divide a larger dim, or along fewer devices",
+                             what, dim, str_cstr(&t), (long long)type->dims[dim], (long long)parts, axes);
     str_free(&t);
     return s;
 }
@@ -287,10 +288,22 @@ xt_status lazy_layout_make(const xt_mesh *m, const ir_type *type, int n, const c
             parts *= m->sizes[list[i]];
             if (place[list[i]] >= 0) ir_sharding_add(&s, place[list[i]], d);
         }
-        if (type->dims[d] % parts) return not_divisible(type, d, axes[d], parts, what);
+        if (type->dims[d] < parts && type->dims[d] > 0) return too_small(type, d, axes[d], parts, what);
     }
     *out = lazy_layout_intern(&g, &s, type->rank);
     return NULL;
+}
+
+/* The first whole dim that the parts divide evenly; where there is none the largest, whose last parts are filled up by
+ * the smallest share. -1: all are smaller than the number of parts. */
+static int dim_to_divide(const lazy_layout *base, const ir_type *type, int64_t parts) {
+    int largest = -1;
+    for (int d = 0; d < (int)type->rank; d++) {
+        if (base && base->parts[d] > 1) continue;
+        if (type->dims[d] % parts == 0) return d;
+        if (type->dims[d] > parts && (largest < 0 || type->dims[d] > type->dims[largest])) largest = d;
+    }
+    return largest;
 }
 
 const lazy_layout *lazy_layout_add(const xt_mesh *m, const lazy_layout *base, const ir_type *type, const char *axes) {
@@ -308,13 +321,10 @@ const lazy_layout *lazy_layout_add(const xt_mesh *m, const lazy_layout *base, co
     }
     xt_status_free(bad);
     if (!fresh) return base;
-    for (uint32_t d = 0; d < type->rank; d++) {
-        if (type->dims[d] % parts || (base && base->parts[d] > 1)) continue;
-        for (int i = 0; i < k; i++)
-            if (place[list[i]] >= 0) ir_sharding_add(&s, place[list[i]], (int)d);
-        return lazy_layout_intern(&g, &s, type->rank);
-    }
-    return base;
+    int at = dim_to_divide(base, type, parts);
+    for (int i = 0; i < k && at >= 0; i++)
+        if (place[list[i]] >= 0) ir_sharding_add(&s, place[list[i]], at);
+    return at >= 0 ? lazy_layout_intern(&g, &s, type->rank) : base;
 }
 
 xt_status lazy_batch_layout(const ir_type *type, const lazy_layout **out) {

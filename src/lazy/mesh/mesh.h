@@ -21,7 +21,8 @@ xt_status lazy_batch_layout(const ir_type *type, const lazy_layout **out);
 /* The layout of a type by one axis list a dim; *out NULL: whole. `what` names the tensor in messages. */
 xt_status lazy_layout_make(const xt_mesh *m, const ir_type *type, int n, const char *const *axes, const char *what,
                            const lazy_layout **out);
-/* `base` with `axes` added to the first whole dim they divide; base itself when there is none. */
+/* `base` with `axes` added to the first whole dim they divide evenly, or else to the largest; base itself when all are
+ * smaller than that. */
 const lazy_layout *lazy_layout_add(const xt_mesh *m, const lazy_layout *base, const ir_type *type, const char *axes);
 const lazy_layout *lazy_layout_of(xt_tensor t);
 /* How the optimizer's state of a parameter lies: as the parameter, or divided further (xt_mesh_zero). */

@@ -7,12 +7,13 @@
 #include "lazy/program/range.h"
 #include "lazy/step/step.h"
 
-static xt_status range_of_buffer(device_buffer *b, const ir_type *t, range *out) {
+static xt_status range_of_buffer(device_buffer *b, const lazy_layout *l, const ir_type *t, range *out) {
     size_t n = device_buffer_bytes(b);
     void *data = base_malloc(n ? n : 1);
     xt_status s = data ? device_read(b, data, n) : status_oom(n, "a value to look at");
     int64_t there = t->dtype != XT_DTYPE_NONE && xt_dtype_size(t->dtype) ? (int64_t)(n / xt_dtype_size(t->dtype)) : 0;
     ir_type part = *t; /* of a divided tensor this rank's part is looked at */
+    if (!s && l) there = lazy_layout_pack(l, t, data);
     part.count = there < t->count ? there : t->count;
     if (!s) *out = range_of(data, &part);
     base_free(data);
@@ -207,7 +208,7 @@ static xt_status describe_culprit(lazy_ctx *c, ir_op *op, const xt_src *src, int
     if (rank >= 0) str_printf(&t, " on rank %d", rank);
     if (rank >= 0 && rank != world_get()->rank) str_printf(&t, "; on rank %d", world_get()->rank);
     if (!s) s = describe_label(c, op, src, &t);
-    if (!s) s = range_of_buffer(bufs[0], values[0]->type, &r);
+    if (!s) s = range_of_buffer(bufs[0], NULL, values[0]->type, &r);
     if (!s) {
         str_printf(&t, ": %lld of %lld elements (", (long long)(r.nan + r.inf), (long long)r.count);
         range_print(&t, &r);
@@ -218,9 +219,9 @@ static xt_status describe_culprit(lazy_ctx *c, ir_op *op, const xt_src *src, int
         ir_value *v = op->in[i];
         if (!ir_dtype_is_float(v->type->dtype)) continue;
         if (v->def)
-            s = k < n ? range_of_buffer(bufs[k++], v->type, &r) : NULL;
+            s = k < n ? range_of_buffer(bufs[k++], NULL, v->type, &r) : NULL;
         else if (v->index < c->n_leaves && c->leaves[v->index].buf)
-            s = range_of_buffer(c->leaves[v->index].buf->dev, v->type, &r);
+            s = range_of_buffer(c->leaves[v->index].buf->dev, c->leaves[v->index].layout, v->type, &r);
         else
             continue;
         if (s) break;
@@ -250,7 +251,7 @@ static xt_status bad_input(lazy_ctx *c) {
         if (!b || !b->info.type || b->info.role == LAZY_LOG || !ir_dtype_is_float(b->info.type->dtype) ||
             !c->b.block->args[i]->mark || device_buffer_deleted(b->dev))
             continue;
-        XT_TRY(range_of_buffer(b->dev, b->info.type, &r));
+        XT_TRY(range_of_buffer(b->dev, c->leaves[i].layout, b->info.type, &r));
         if (!r.nan && !r.inf) continue;
         str t = STR_INIT;
         char when[128];
@@ -350,15 +351,15 @@ static const lazy_slot *accumulator_of(const lazy_ctx *c, const ir_value *v) {
 
 /* NaN or Inf in a result; of an accumulator, more of them than it had: a logged loss is looked at, the Inf that a
  * smallest value starts with is not. */
-static xt_status is_bad(const lazy_ctx *c, const ir_value *v, device_buffer *result, bool *out) {
+static xt_status is_bad(const lazy_ctx *c, const ir_value *v, const lazy_layout *l, device_buffer *result, bool *out) {
     range now, before = {0};
     *out = false;
     if (!ir_dtype_is_float(v->type->dtype) || own_accumulator(c, v)) return NULL;
-    XT_TRY(range_of_buffer(result, v->type, &now));
+    XT_TRY(range_of_buffer(result, l, v->type, &now));
     if (!now.nan && !now.inf) return NULL;
     const lazy_slot *s = accumulator_of(c, v);
     const lazy_buf *old = s && s->leaf ? own_accumulator(c, s->leaf) : NULL;
-    if (old && !device_buffer_deleted(old->dev)) XT_TRY(range_of_buffer(old->dev, v->type, &before));
+    if (old && !device_buffer_deleted(old->dev)) XT_TRY(range_of_buffer(old->dev, old->layout, v->type, &before));
     *out = now.nan > before.nan || now.inf > before.inf;
     return NULL;
 }
@@ -367,7 +368,8 @@ xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **ou
     if (c->in_debug_run) return NULL;
     bool bad = false;
     together = world_get()->size > 1 && lazy_ran_together();
-    for (size_t i = 0; i < r->n && !bad; i++) XT_TRY(is_bad(c, r->values[i], out[i], &bad));
+    for (size_t i = 0; i < r->n && !bad; i++)
+        XT_TRY(is_bad(c, r->values[i], r->layouts ? r->layouts[i] : NULL, out[i], &bad));
     int64_t anywhere;
     int rank;
     XT_TRY(least_of_ranks(bad ? 0 : 1, &anywhere, &rank));
