@@ -40,6 +40,7 @@ void cli_mesh_apply(xt_mesh *mesh, xt_module *net, bool fsdp) {
     static const char *const tensor[] = {"tensor", "model"};
     for (int i = 0; i < 2; i++)
         if (xt_mesh_size(mesh, tensor[i])) xt_mesh_tensor_parallel(mesh, net, tensor[i]);
+    if (xt_mesh_size(mesh, "context")) xt_mesh_context_parallel(mesh, net, "context");
     if (xt_mesh_size(mesh, "fsdp")) {
         xt_mesh_fsdp(mesh, net, "fsdp");
         if (xt_mesh_size(mesh, "data")) xt_mesh_batch(mesh, "data+fsdp"); /* replicas of a divided model */

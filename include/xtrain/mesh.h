@@ -69,15 +69,21 @@ XT_API void xt_shard_params_at(const xt_src *src, xt_module *net, xt_mesh *mesh,
  *                   stage 1): each rank updates its part and the parts are joined. Before the first optimizer step.
  *                   tensor parallel: the blocks of models/gpt2 (Shoeybi et al. 2019, Megatron-LM): attention and the
  *                   first layer of the MLP divided by their outputs, the second layers by their inputs, the embedding
- *                   by the vocabulary. */
+ *                   by the vocabulary.
+ *  context parallel: the positions of xt_self_attention's sequences are divided over `axes`, and with them what comes
+ *                   before and behind: keys and values go round from device to device (ring attention, Liu et al.
+ *                   2023), and no device has scores of more than its positions for one other's. Where the devices do
+ *                   not divide the positions, or attention drops weights out, each has all keys and values. */
 #define xt_mesh_data_parallel(mesh, net, axes) xt_mesh_data_parallel_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_fsdp(mesh, net, axes) xt_mesh_fsdp_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_zero(mesh, net, axes) xt_mesh_zero_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_tensor_parallel(mesh, net, axes) xt_mesh_tensor_parallel_at(XT_HERE, mesh, net, axes)
+#define xt_mesh_context_parallel(mesh, net, axes) xt_mesh_context_parallel_at(XT_HERE, mesh, net, axes)
 XT_API void xt_mesh_data_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_fsdp_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_zero_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_tensor_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
+XT_API void xt_mesh_context_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 
 #ifdef __cplusplus
 } /* braced lists make arrays in both languages */

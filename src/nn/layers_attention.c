@@ -2,6 +2,7 @@
  * (GPT-2's: -1e30) before the softmax. */
 #include <math.h>
 
+#include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
 
 enum { END = XT_MAX_RANK + 1 };
@@ -36,6 +37,14 @@ static xt_tensor scaled_scores(const xt_src *src, xt_tensor q, xt_tensor k) {
     return xt_mul_at(src, s, nn_number(src, scale, lazy_type(s) ? xt_dtype_of(s) : XT_F32));
 }
 
+static xt_tensor self_attention(const xt_src *src, xt_module *m, const xt_tensor qkv[3], bool causal, double dropout) {
+    xt_tensor scores = scaled_scores(src, qkv[0], qkv[1]);
+    if (causal) scores = mask_future(src, scores, -1e30);
+    xt_tensor p = xt_softmax_at(src, scores, -1);
+    if (dropout > 0) p = xt_dropout_at(src, m, p, dropout);
+    return xt_matmul_at(src, p, qkv[2]);
+}
+
 /* softmax(q k^T / sqrt(d)) v with heads side by side in the last dim, as GPT-2 lays them out. */
 xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_attention_opts o) {
     const ir_type *t = lazy_type(x);
@@ -52,11 +61,11 @@ xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name
     /* the scores, which take most of a long sequence's memory, are the module's own */
     lazy_path_push(sub ? sub->path : name);
     for (int i = 0; i < 3; i++) part[i] = split_heads(src, xt_slice_at(src, qkv, 2, i * C, (i + 1) * C), heads);
-    xt_tensor scores = scaled_scores(src, part[0], part[1]);
-    if (o.causal == XT_ON) scores = mask_future(src, scores, -1e30);
-    xt_tensor p = xt_softmax_at(src, scores, -1);
-    if (o.dropout > 0) p = xt_dropout_at(src, m, p, o.dropout);
-    xt_tensor y = join_heads(src, xt_matmul_at(src, p, part[2]));
+    const char *axes = nn_context_axes(m);
+    bool drops = nn_drops(m, o.dropout), ring = axes && !drops && t->dims[1] % xt_mesh_size(NULL, axes) == 0;
+    xt_tensor y = ring ? nn_ring_attention(src, part, axes, o.causal == XT_ON)
+                       : self_attention(src, m, part, o.causal == XT_ON, drops ? o.dropout : 0);
+    y = join_heads(src, y);
     lazy_path_pop();
     return xt_linear_at(src, sub, "c_proj", y, C, XT_OPTS(xt_linear_opts, ));
 }

@@ -51,6 +51,7 @@ typedef struct nn_root {
     uint32_t fsdp_axes; /* interned list; 0: parameters are divided by rules only */
     /* over which optimizer state is divided where its parameter is not; 0: state lies as parameters do */
     uint32_t zero_axes;
+    uint32_t context_axes; /* over which attention divides positions; 0: over none */
 } nn_root;
 struct xt_module {
     nn_root *root;
@@ -137,6 +138,11 @@ void nn_mode_begin(const xt_src *src, xt_module *m, nn_mode mode);
 void nn_mode_end(const xt_src *src, xt_module *m);
 void nn_modes_free(xt_module *root);
 bool nn_is_training(const xt_module *m, const char *layer); /* that layer of m, which may be a child's name */
+/* The axes over which attention in m divides positions, of the run's mesh; NULL: over none. */
+const char *nn_context_axes(const xt_module *m);
+/* softmax(q k^T / sqrt(D)) v of [B,H,T,D], T divided over the axes of the run's mesh, whose devices divide it; causal:
+ * position i sees those up to i (layers_attention_ring.c) */
+xt_tensor nn_ring_attention(const xt_src *src, const xt_tensor qkv[3], const char *axes, bool causal);
 bool nn_syncs(const xt_module *m, const char *layer); /* xt_sync_batch_norm was called for a module that it is in */
 bool nn_drops(const xt_module *m, double p); /* dropout of that share: m trains, and p is not 0 */
 uint64_t nn_network(const xt_module *m); /* of the network that m is of; no other ever has it */

@@ -148,3 +148,14 @@ void xt_mesh_tensor_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net
     }
     apply(net);
 }
+
+void xt_mesh_context_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes) {
+    if (!usable(src, net, mesh, "xt_mesh_context_parallel", 1, &axes)) return;
+    net->root->context_axes = intern(axes ? axes : "");
+    add_rule(src, net, mesh, "", true, 0, NULL); /* matches nothing: keeps the mesh */
+}
+
+const char *nn_context_axes(const xt_module *m) {
+    const char *axes = m && m->root->context_axes && mesh_of(m->root) ? intern_text(m->root->context_axes) : NULL;
+    return axes && *axes && xt_mesh_size(NULL, axes) > 1 ? axes : NULL;
+}

@@ -305,6 +305,10 @@ static xt_status to_group_form(spmd *s, const ir_op *op) {
     return v->now ? NULL : s->b.status ? s->b.status : oom();
 }
 
+static bool passes_on(const spmd_op *o) {
+    return o->op->code == OP_optimization_barrier && !o->manual && o->op->n_in == o->op->n_out;
+}
+
 xt_status spmd_emit_op(spmd *s, spmd_op *o) {
     ir_op *op = o->op;
     s->b.src = op->src;
@@ -314,6 +318,8 @@ xt_status spmd_emit_op(spmd *s, spmd_op *o) {
         return status_at(cross(s, op, op->in[0], spmd_in_form(s, op->in[0], enters(op) ? &in->want : &in->have)),
                          src_get(op->src));
     }
+    if (o->skipped) return NULL;
+    if (o->turns) return status_at(spmd_emit_turn(s, o), src_get(op->src));
     if (spmd_is_inspect(op)) return status_at(inspect(s, op), src_get(op->src));
     if (op->code == OP_sdy_sharding_group) return to_group_form(s, op);
     if (ir_is_sharding(op)) {
@@ -322,6 +328,7 @@ xt_status spmd_emit_op(spmd *s, spmd_op *o) {
         v->have = v->want;
         return v->now ? NULL : s->b.status ? s->b.status : oom();
     }
+    if (passes_on(o)) return status_at(spmd_emit_barrier(s, op), src_get(op->src));
     return status_at(o->control ? spmd_emit_control(s, o) : spmd_emit(s, op, o->rule), src_get(op->src));
 }
 
@@ -406,9 +413,10 @@ static xt_status partition(spmd *s, texts *all) {
         spmd_op *o = &s->ops[k];
         XT_TRY(spmd_rule_make(s->mem, o->op, &o->rule));
         if (o->manual) o->rule->known = false; /* stays as it is */
-        if (o->control) XT_TRY(spmd_tie(s, o));
+        if (o->control || passes_on(o)) XT_TRY(spmd_tie(s, o));
     }
     XT_TRY(tie_groups(s));
+    XT_TRY(spmd_find_turns(s));
     XT_TRY(spmd_propagate(s));
     XT_TRY(emit_all(s, args, results));
     return spmd_merge(s);

@@ -87,7 +87,10 @@ typedef struct spmd_op {
     spmd_rule *rule;
     bool manual; /* reads or is part of what is partitioned by hand */
     bool control; /* a loop or branch whose regions are partitioned too; their ops follow */
-    spmd_rule **ties; /* of a loop or branch, or of the first op that names a group: values that have one form */
+    bool turns; /* a dim is turned by whole parts (spmd_turn.c): its operands are skipped */
+    bool skipped;
+    spmd_rule *
+        *ties; /* of a loop or branch, a turn, or of the first op that names a group: values that have one form */
     size_t n_ties;
 } spmd_op;
 enum { SPMD_DEPTH = 32 }; /* of loops and branches in each other; what lies deeper is whole */
@@ -119,10 +122,13 @@ xt_status spmd_propagate(spmd *s); /* spmd_propagate.c */
 ir_value *spmd_in_form(spmd *s, const ir_value *old, const ir_sharding *to);
 void spmd_whole_captures(spmd *s, ir_block *b);
 xt_status spmd_emit(spmd *s, ir_op *op, const spmd_rule *r);
-/* spmd_control.c: loops and branches. spmd_is_control: what can be partitioned with its regions. */
+/* spmd_control.c: loops, branches, barriers. spmd_is_control: what can be partitioned with its regions. */
 bool spmd_is_control(const ir_op *op);
 xt_status spmd_tie(spmd *s, spmd_op *o);
 xt_status spmd_emit_control(spmd *s, spmd_op *o);
+xt_status spmd_emit_barrier(spmd *s, const ir_op *op);
+xt_status spmd_find_turns(spmd *s); /* spmd_turn.c: dims that are turned; marks ops, and ties what is turned */
+xt_status spmd_emit_turn(spmd *s, spmd_op *o);
 xt_status spmd_emit_op(spmd *s, spmd_op *o); /* lower_spmd.c: the next of s->ops, with its regions; not a return */
 /* spmd_linear.c: whether op's first result is a sum over devices when operands are: which operands have to be summands
  * (a set), `any`: exactly one of them. */
@@ -144,6 +150,8 @@ ir_value *spmd_reshard(spmd *s, ir_value *v, const ir_type *type, ir_sharding fr
  * form, before and after. */
 ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode combine, unsigned axes, ir_sharding *have,
                        const ir_sharding *want);
+/* Each device's v goes to another: pairs of devices, [devices, 2], by place. */
+ir_value *spmd_permute(spmd *s, ir_value *v, const int64_t *pairs);
 ir_value *spmd_axis_index(spmd *s, int axis); /* this device's place along an axis, i32 */
 /* v, a part in this form of a value of type `type`, with `fill` (of its element type, rank 0) in dim `dim` behind the
  * whole dim's end. */

@@ -1,6 +1,6 @@
-/* Loops and branches of a partitioned program. What a loop carries has one form in the loop, its body's argument's;
- * what enters, what the body returns and what leaves is brought to it. A branch returns the forms that the results of
- * the op have. Predicates are whole, so that all devices go the same way.
+/* Loops, branches and barriers of a partitioned program. What a loop carries has one form in the loop, its body's
+ * argument's; what enters, what the body returns and what leaves is brought to it. A branch returns the forms that the
+ * results of the op have. Predicates are whole, so that all devices go the same way.
  *
  * A dim along which the body takes slices of a carried tensor (the steps of a scan) stays whole in the loop: divided,
  * it would be joined at each turn. */
@@ -30,7 +30,9 @@ xt_status spmd_tie(spmd *s, spmd_op *o) {
     for (uint32_t i = 0; i < op->n_out; i++) {
         size_t n = 0;
         members[n++] = &op->out[i];
-        if (op->code == OP_while) {
+        if (op->code == OP_optimization_barrier)
+            members[n++] = op->in[i];
+        else if (op->code == OP_while) {
             members[n++] = op->in[i];
             members[n++] = op->regions[0].block->args[i];
             members[n++] = op->regions[1].block->args[i];
@@ -147,4 +149,24 @@ xt_status spmd_emit_control(spmd *s, spmd_op *c) {
     }
     s->emitted++;
     return NULL;
+}
+
+/* Nothing is moved for a barrier: each value passes in the form it has, whatever the others have. */
+xt_status spmd_emit_barrier(spmd *s, const ir_op *op) {
+    ir_value **in = arena_alloc(s->mem, (op->n_in + 1) * sizeof *in);
+    const ir_type **types = arena_alloc(s->mem, (op->n_out + 1) * sizeof *types);
+    if (!in || !types) return oom();
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        in[i] = spmd_value_of(s, op->in[i])->now;
+        if (!in[i]) return s->b.status ? s->b.status : oom();
+        types[i] = in[i]->type;
+    }
+    ir_op *made = ir_build(&s->b, op->code, op->n_in, in, op->n_attrs, op->attrs, 0, NULL, op->n_out, types);
+    for (uint32_t i = 0; made && i < op->n_out; i++) {
+        spmd_value *out = spmd_value_of(s, &op->out[i]);
+        out->now = &made->out[i];
+        out->have = spmd_value_of(s, op->in[i])->have;
+    }
+    s->emitted++;
+    return made ? NULL : s->b.status ? s->b.status : oom();
 }

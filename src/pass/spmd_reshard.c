@@ -360,7 +360,13 @@ ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode comb
     return collective(s, OP_all_reduce, v, BASE_COUNT(attrs), attrs, reducer(s, combine, v->type->dtype), v->type);
 }
 
-/* --- devices in an order of their own --- */
+/* --- from device to device --- */
+static ir_value *permute(spmd *s, ir_value *v, const int64_t *pairs) {
+    ir_attr attrs[] = {ir_attr_ints2(&s->b, IR_A_source_target_pairs, (size_t)s->grid.devices, 2, pairs),
+                       ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1)};
+    return collective(s, OP_collective_permute, v, BASE_COUNT(attrs), attrs, NULL, v->type);
+}
+
 ir_value *spmd_reorder(spmd *s, ir_value *v, const char *text, bool out) {
     int64_t n = s->grid.devices, *pairs = arena_alloc(s->mem, 3 * (size_t)n * sizeof *pairs), *theirs = pairs + 2 * n;
     if (!v || !pairs) {
@@ -380,7 +386,12 @@ ir_value *spmd_reorder(spmd *s, ir_value *v, const char *text, bool out) {
             xt_status_free(st);
         return NULL;
     }
-    ir_attr attrs[] = {ir_attr_ints2(&s->b, IR_A_source_target_pairs, (size_t)n, 2, pairs),
-                       ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1)};
-    return collective(s, OP_collective_permute, v, BASE_COUNT(attrs), attrs, NULL, v->type);
+    return permute(s, v, pairs);
+}
+
+ir_value *spmd_permute(spmd *s, ir_value *v, const int64_t *pairs) {
+    int64_t n = 2 * s->grid.devices, *devices = arena_alloc(s->mem, (size_t)n * sizeof *devices);
+    if (!devices && !s->b.status) s->b.status = oom();
+    for (int64_t k = 0; devices && k < n; k++) devices[k] = s->order ? s->order[pairs[k]] : pairs[k];
+    return devices ? permute(s, v, devices) : NULL;
 }

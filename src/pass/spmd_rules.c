@@ -108,15 +108,6 @@ static void bits(spmd_rule *r, const ir_op *op) {
     }
 }
 
-static void barrier(spmd_rule *r, const ir_op *op) {
-    for (uint32_t i = 0; i < op->n_in; i++)
-        for (uint32_t d = 0; op->in[i]->type->kind == IR_TENSOR && d < op->in[i]->type->rank; d++) {
-            int f = factor(r, op->in[i]->type->dims[d]);
-            is_made_of(r, i, d, f);
-            is_made_of(r, op->n_in + i, d, f);
-        }
-}
-
 static void constant(spmd_rule *r, const ir_op *op) {
     const ir_literal *l = ir_get_literal(op);
     if (l && l->splat) elementwise(r, op);
@@ -479,7 +470,6 @@ static const rule_fn rules[OP_COUNT] = {
     [OP_gather] = gather,
     [OP_scatter] = scatter,
     [OP_batch_norm_inference] = batch_norm_inference,
-    [OP_optimization_barrier] = barrier,
     [OP_sdy_sharding_constraint] = elementwise,
     [OP_cholesky] = matrices,
     [OP_triangular_solve] = matrices,
@@ -546,7 +536,7 @@ xt_status spmd_rule_make(arena *mem, const ir_op *op, spmd_rule **out) {
     for (size_t t = 0; t < n; t++) tensors = tensors && r->types[t]->kind == IR_TENSOR;
     rule_fn fn = rules[op->code] ? rules[op->code] : ir_op_infos[op->code].flags & IR_ELEMENTWISE ? elementwise : NULL;
     if (op->code == OP_custom_call && !ir_is_sharding(op) && (batch_dims(op) < 0 || !op->n_in)) fn = NULL;
-    if (!fn || !n || !op->n_out || (!tensors && op->code != OP_optimization_barrier)) return NULL;
+    if (!fn || !n || !op->n_out || !tensors) return NULL;
     r->known = true;
     fn(r, op);
     if (!r->failed) mark_even(r);

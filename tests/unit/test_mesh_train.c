@@ -31,7 +31,7 @@ typedef struct job {
     const char *name;
     int ranks;
     bool gpt;
-    int64_t data, tensor;
+    int64_t data, tensor, context; /* context 0: sequences are whole */
     bool fsdp, tensor_parallel, zero;
     bool micro; /* a step's batch comes in two */
     /* compiled: the step is a compiled step function, blocks are computed again in the backward pass */
@@ -149,7 +149,7 @@ static int train(int rank, void *arg) {
     job *j = arg;
     seen *out = &j->at[rank];
     xt_seed(11);
-    mesh = xt_mesh_new({"data", j->data}, {"tensor", j->tensor});
+    mesh = xt_mesh_new({"data", j->data}, {"tensor", j->tensor}, {"context", j->context ? j->context : 1});
     xt_module *net = xt_module_new(j->gpt ? gpt2 : mnist_net, j);
     if (j->fsdp)
         xt_mesh_fsdp(mesh, net, "data");
@@ -157,6 +157,7 @@ static int train(int rank, void *arg) {
         xt_mesh_zero(mesh, net, "data");
     else
         xt_mesh_data_parallel(mesh, net, "data");
+    if (j->context) xt_mesh_context_parallel(mesh, net, "context");
     if (j->tensor_parallel)
         xt_mesh_tensor_parallel(mesh, net, "tensor");
     else if (!j->gpt)
@@ -325,6 +326,35 @@ static void odd_dims(void **state) {
                (long long)one->at[0].optimizer);
         assert_true(first->parameters <= one->at[0].parameters / share * 14 / 10);
         assert_true(first->optimizer <= one->at[0].optimizer / (j->zero ? j->ranks : share) * 14 / 10);
+    }
+}
+
+/* Sequences divided over ranks, alone and with all else; 8 positions in 3 heads over 3 ranks stay whole. */
+static void divided_sequences(void **state) {
+    (void)state;
+    job *one[] = {reference(true, false, true), reference(true, true, true)};
+    static const job jobs[] = {
+        {.name = "context", .data = 1, .tensor = 1, .context = 2},
+        {.name = "context, compiled", .data = 1, .tensor = 1, .context = 4, .compiled = true},
+        {.name = "context", .data = 1, .tensor = 1, .context = 8},
+        {.name = "context x data", .data = 2, .tensor = 1, .context = 2, .fsdp = true},
+        {.name = "context x data", .data = 4, .tensor = 1, .context = 2, .zero = true},
+        {.name = "context x data x tensor",
+         .data = 2,
+         .tensor = 2,
+         .context = 2,
+         .fsdp = true,
+         .tensor_parallel = true},
+        {.name = "odd, context", .data = 1, .tensor = 1, .context = 4, .odd = true},
+        {.name = "odd, context", .data = 1, .tensor = 1, .context = 3, .odd = true},
+        {.name = "odd, context x tensor", .data = 1, .tensor = 2, .context = 4, .odd = true, .tensor_parallel = true},
+    };
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        job *j = shared(&jobs[i]);
+        j->gpt = j->adam = true;
+        j->ranks = (int)(j->data * j->tensor * j->context);
+        runs("layout", j->name, j->ranks, train, j);
+        compare(j, one[j->odd]);
     }
 }
 
@@ -624,10 +654,15 @@ int main(void) {
     setenv("XT_SUMMARY", "off", 1);
     setenv("XT_PROGRESS", "off", 1);
     setenv("XT_CACHE", "off", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mnist),         cmocka_unit_test(gpt),
-                                       cmocka_unit_test(odd_dims),      cmocka_unit_test(filling_is_not_read),
-                                       cmocka_unit_test(accumulated),   cmocka_unit_test(saved_whole),
-                                       cmocka_unit_test(resumed),       cmocka_unit_test(strategies),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mnist),
+                                       cmocka_unit_test(gpt),
+                                       cmocka_unit_test(odd_dims),
+                                       cmocka_unit_test(filling_is_not_read),
+                                       cmocka_unit_test(divided_sequences),
+                                       cmocka_unit_test(accumulated),
+                                       cmocka_unit_test(saved_whole),
+                                       cmocka_unit_test(resumed),
+                                       cmocka_unit_test(strategies),
                                        cmocka_unit_test(one_rank_reads)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char command[96];

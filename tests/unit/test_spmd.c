@@ -472,6 +472,22 @@ static const struct {
                            "stablehlo.return %s : tensor<i1>\n"
                            "}) {dimension = 1 : i64, is_stable = true} : (" T ") -> " T
                            "\n%1 = stablehlo.reverse %0, dims = [0] : " T "\nreturn %0, %1 : " T ", " T)},
+    {"turning round", F("%a: " T ", %b: " T, T ", " T ", tensor<4x8xf32>",
+                        "%0 = stablehlo.slice %a [10:12, 0:8] : (" T ") -> tensor<2x8xf32>\n"
+                        "%1 = stablehlo.slice %a [0:10, 0:8] : (" T ") -> tensor<10x8xf32>\n"
+                        "%2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<2x8xf32>, tensor<10x8xf32>) -> " T "\n"
+                        "%3 = stablehlo.add %2, %b : " T "\n"
+                        "%4 = stablehlo.slice %3 [0:12, 4:8] : (" T ") -> tensor<12x4xf32>\n"
+                        "%5 = stablehlo.slice %3 [0:12, 0:4] : (" T ") -> tensor<12x4xf32>\n"
+                        "%6 = stablehlo.concatenate %4, %5, dim = 1 : (tensor<12x4xf32>, tensor<12x4xf32>) -> " T "\n"
+                        /* one slice is read elsewhere too, and two that are no turn */
+                        "%7 = stablehlo.slice %b [8:12, 0:8] : (" T ") -> tensor<4x8xf32>\n"
+                        "%8 = stablehlo.slice %b [0:8, 0:8] : (" T ") -> tensor<8x8xf32>\n"
+                        "%9 = stablehlo.concatenate %7, %8, dim = 0 : (tensor<4x8xf32>, tensor<8x8xf32>) -> " T "\n"
+                        "%10 = stablehlo.slice %9 [0:4, 0:8] : (" T ") -> tensor<4x8xf32>\n"
+                        "%11 = stablehlo.slice %6 [4:12, 0:8] : (" T ") -> tensor<8x8xf32>\n"
+                        "%12 = stablehlo.concatenate %10, %11, dim = 0 : (tensor<4x8xf32>, tensor<8x8xf32>) -> " T
+                        "\nreturn %6, %12, %7 : " T ", " T ", tensor<4x8xf32>")},
     {"a loop", F("%a: " T ", %b: " T, T,
                  "%z = stablehlo.constant dense<0> : tensor<i32>\n"
                  "%o = stablehlo.constant dense<1> : tensor<i32>\n"
@@ -764,6 +780,37 @@ static void divided_table_over(int64_t devices) {
 static void divided_table(void **state) {
     (void)state;
     for (size_t i = 0; i < BASE_COUNT(meshes); i++) divided_table_over(meshes[i]);
+}
+
+/* A dim that is turned by whole parts is sent on from device to device; by less, it is joined. */
+static void sent_on(void **state) {
+    (void)state;
+    static const struct { int by, permutes, gathers; } rows[] = {{3, 1, 0}, {6, 1, 0}, {9, 1, 0}, {2, 0, 1}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        char text[600];
+        int by = rows[i].by;
+        snprintf(text, sizeof text,
+                 F("%%a: " T, T,
+                   "%%0 = stablehlo.slice %%a [%d:12, 0:8] : (" T ") -> tensor<%dx8xf32>\n"
+                   "%%1 = stablehlo.slice %%a [0:%d, 0:8] : (" T ") -> tensor<%dx8xf32>\n"
+                   "%%2 = stablehlo.concatenate %%0, %%1, dim = 0 : (tensor<%dx8xf32>, tensor<%dx8xf32>) -> " T
+                   "\nreturn %%2 : " T),
+                 12 - by, by, 12 - by, 12 - by, by, 12 - by);
+        run r;
+        prepare(&r, text, 4);
+        divide(&r, &r.in_form[0], 0);
+        divide(&r, &r.out_form[0], 0);
+        ir_module *m = parsed(text);
+        partition(m, &r, text);
+        int permutes = 0;
+        for (const ir_func *f = m->funcs; f; f = f->next)
+            for (const ir_op *op = f->body->first; op; op = op->next) permutes += op->code == OP_collective_permute;
+        assert_int_equal(permutes, rows[i].permutes);
+        assert_int_equal(r.stats.all_gather, rows[i].gathers);
+        assert_int_equal(r.stats.all_reduce + r.stats.reduce_scatter + r.stats.all_to_all + r.stats.whole, 0);
+        ir_module_free(m);
+        finish(&r);
+    }
 }
 
 /* A region partitioned by hand, as JAX's shard_map sends it, inside a program that is partitioned by us. */
@@ -1083,6 +1130,7 @@ int main(void) {
                                        cmocka_unit_test(one_matrix_is_whole),
                                        cmocka_unit_test(fully_sharded),
                                        cmocka_unit_test(divided_table),
+                                       cmocka_unit_test(sent_on),
                                        cmocka_unit_test(by_hand),
                                        cmocka_unit_test(one_device),
                                        cmocka_unit_test(inspected),
