@@ -55,7 +55,7 @@ face_block face_kept_take(face_kept *k, size_t n) {
     size_t at = smaller(k, n);
     if (at == k->n) return (face_block){0};
     size_t size = k->block[k->by_size[at]].size;
-    return size - n <= size / 4 ? take_at(k, at) : (face_block){0};
+    return size - n <= size / 4 ? take_at(k, smaller(k, size + 1) - 1) : (face_block){0};
 }
 
 /* Of its size it is the first: those of the same size are newer. */

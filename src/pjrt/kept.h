@@ -22,8 +22,8 @@ typedef struct face_kept {
 
 face_kept *face_kept_new(void); /* NULL without memory; base_free() ends it, not the blocks */
 bool face_kept_add(face_kept *k, face_block b); /* as the newest; false: it is full */
-/* The smallest block that serves n, of equal ones the oldest: at most a quarter of it may be left over. p NULL:
- * there is none. */
+/* The smallest block that serves n, of equal ones the newest, which the processor's caches may hold still: at most a
+ * quarter of it may be left over. p NULL: there is none. */
 face_block face_kept_take(face_kept *k, size_t n);
 face_block face_kept_take_oldest(face_kept *k); /* p NULL: there is none */
 size_t face_kept_largest(const face_kept *k); /* bytes */

@@ -22,7 +22,7 @@ static face_block model_take(model *m, size_t n) {
     size_t best = m->n;
     for (size_t i = 0; i < m->n; i++) {
         size_t size = m->all[i].size;
-        if (size >= n && size - n <= size / 4 && (best == m->n || size < m->all[best].size)) best = i;
+        if (size >= n && size - n <= size / 4 && (best == m->n || size <= m->all[best].size)) best = i;
     }
     return best == m->n ? (face_block){0} : model_take_at(m, best);
 }
