@@ -10,7 +10,10 @@ static const matvec_fns *fns_of_machine(void) {
     return &matvec_base;
 }
 
-enum { WORK = 1 << 16 }; /* multiplications that are worth a task */
+enum {
+    WORK = 1 << 16, /* multiplications that are worth a task */
+    CACHED = 1 << 17 /* numbers of a matrix that a loop may find in the caches of a core: asking for them takes time */
+};
 
 bool matvec_plan(matvec *p) {
     enum { ALONG = 16, ACROSS = 1024, MOST = 64, LEAST_ALONG = 4096, LEAST_ACROSS = 64 };
@@ -48,7 +51,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int thread) {
                     *x = r->vector + q * p->vector_batch + from * p->vector_depth;
         float *out = r->out + (part * p->batch + q) * p->rows + row;
         if (!p->across) {
-            p->fns->along(out, a, p->matrix_row, x, n, depth);
+            p->fns->along(out, a, p->matrix_row, x, n, depth, p->batch * p->rows * p->depth > CACHED);
             continue;
         }
         for (int64_t i = 0; i < n; i++) out[i] = 0;

@@ -10,8 +10,8 @@
 #include "cpu/thread/team.h"
 
 typedef struct matvec_fns {
-    /* out[i] = the sum of a[i * stride + p] * x[p] over p < n. */
-    void (*along)(float *out, const float *a, int64_t stride, const float *x, int64_t rows, int64_t n);
+    /* out[i] = the sum of a[i * stride + p] * x[p] over p < n; ahead: ask for rows before they are read. */
+    void (*along)(float *out, const float *a, int64_t stride, const float *x, int64_t rows, int64_t n, bool ahead);
     /* out[j] += the sum of b[p * stride + j] * x[p * x_stride] over p < depth, for j < n. */
     void (*across)(float *out, const float *b, int64_t stride, const float *x, int64_t x_stride, int64_t depth,
                    int64_t n);
