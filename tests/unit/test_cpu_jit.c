@@ -182,13 +182,55 @@ static void programs_cut_long_runs(void **state) {
     vprog_free(t);
 }
 
+/* Folds of x * y + z against simd.h's folds of the same numbers, bit for bit; of all lengths around the registers that
+ * they take. Extremes that are 0 or NaN ask for another look, so there it is enough that they say so. */
+static void folds(void **state) {
+    (void)state;
+    if (!can()) return;
+    enum { LONGEST = 300 };
+    static float data[3][LONGEST], value[LONGEST];
+    float rest[JIT_REST], got;
+    jit_source src[3];
+    for (int s = 0; s < 3; s++) src[s] = (jit_source){.kind = JIT_VECTOR, .type = VPROG_F32, .ptr = (uint32_t)s};
+    const jit_ins ins[2] = {{.op = VPROG_MUL, .type = VPROG_F32, .x = ~0, .y = ~1, .store = -1},
+                            {.op = VPROG_ADD, .type = VPROG_F32, .x = 0, .y = ~2, .store = -1}};
+    const float neutral[FOLD_COUNT] = {0, -INFINITY, INFINITY, 1};
+    size_t looks = 0, compared = 0;
+    for (int f = 0; f < FOLD_COUNT; f++)
+        for (int64_t n = 1; n <= LONGEST; n++) {
+            const jit_fold fold = {.op = (fold_op)f, .value = 1, .result = 3, .rest = 4};
+            jit_code *code = jit_compile_fold(src, 3, ins, 2, &fold);
+            assert_non_null(code);
+            for (int64_t i = 0; i < n; i++) {
+                uint64_t r = rng_bits((uint64_t)n, (uint64_t)f, (uint64_t)i);
+                data[0][i] = (float)(int)(r % 2001) / 1000 - (n % 7 == 0 && f == FOLD_MAX ? 2.0f : 1.0f);
+                data[1][i] = f == FOLD_PROD ? 1e-3f : 1.0f + (float)(r >> 32 & 3);
+                data[2][i] = f == FOLD_PROD ? 1.0f : n % 7 == 0 ? -0.0f : 0.0f;
+                if (n % 5 == 0 && r >> 40 == 0) data[0][i] = NAN;
+                if (n % 11 == 0 && i == n / 2) data[0][i] = NAN;
+                value[i] = data[0][i] * data[1][i] + data[2][i];
+            }
+            for (int j = 0; j < JIT_REST; j++) rest[j] = neutral[f];
+            void *ptr[5] = {data[0], data[1], data[2], &got,
+                            (void *)((uintptr_t)rest - (uintptr_t)(n - n % JIT_REST) * sizeof *rest)};
+            jit_function(code)(ptr, n);
+            float want = simd_get()->fold[f](value, n);
+            bool look = (f == FOLD_MAX || f == FOLD_MIN) && !(got < 0) && !(got > 0);
+            looks += look;
+            compared += !look;
+            if (look ? want == want && want != 0 : !same(&got, &want, sizeof got, 1, true))
+                fail_msg("fold %d of %lld: %g, expected %g", f, (long long)n, (double)got, (double)want);
+            jit_release(code);
+        }
+    assert_true(looks > 20 && compared > 1000);
+}
+
 int main(int argc, char **argv) {
     (void)argc;
     self = argv[0];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_instruction),
-        cmocka_unit_test(many_pointers_and_values),
-        cmocka_unit_test(programs_cut_long_runs),
+        cmocka_unit_test(every_instruction),      cmocka_unit_test(many_pointers_and_values),
+        cmocka_unit_test(programs_cut_long_runs), cmocka_unit_test(folds),
         cmocka_unit_test(other_instruction_sets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

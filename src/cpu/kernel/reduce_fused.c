@@ -11,12 +11,13 @@
 #include "cpu/vector/fold.h"
 #include "cpu/vector/fold_axes.h"
 
-enum { BLOCK = 4096, SHORTEST_ROW = 16, SHORT = 64, MOST_OPS = 8, MOST_SLOW = 1 };
+enum { BLOCK = 4096, SHORTEST_ROW = 16, MOST_OPS = 8, MOST_SLOW = 1 };
 /* Elements: to be worth a thunk of its own; to be made twice rather than read back from memory. */
 static const int64_t least_count = 8192, least_shared = 2 << 20;
 
 typedef struct reduce_fused_state {
     vprog *vprog; /* its one result is what is folded */
+    vprog *folding; /* the same, folded in registers; or NULL */
     fold_op fold;
     bool half; /* the result's type */
     float init;
@@ -27,6 +28,7 @@ typedef struct reduce_fused_state {
 static void reduce_fused_free(void *state) {
     reduce_fused_state *s = state;
     if (s) vprog_free(s->vprog);
+    if (s) vprog_free(s->folding);
     base_free(s);
 }
 
@@ -36,29 +38,49 @@ typedef struct reduce_fused_run {
     float *partial; /* [keep][parts] */
 } reduce_fused_run;
 
+/* Of one thread: memory of either vector program, then a block. */
+static size_t program_bytes(const reduce_fused_state *s) {
+    size_t a = vprog_scratch_bytes(s->vprog, 1), b = s->folding ? vprog_scratch_bytes(s->folding, 1) : 0;
+    return a > b ? a : b;
+}
 static size_t thread_bytes(const reduce_fused_state *s) {
-    return vprog_scratch_bytes(s->vprog, 1) + BLOCK * sizeof(float);
+    return program_bytes(s) + BLOCK * sizeof(float);
 }
 
 static int64_t rows_of_block(const reduce_fused_state *s) {
     return s->parts == 1 && s->run < BLOCK ? BLOCK / s->run : 1;
 }
 
+/* Elements [at, at + n) of a row, or of n / run rows where n is more than one: answers to out. */
+static void fold_block(const reduce_fused_run *r, int64_t at, int64_t n, float *out, char *mem) {
+    const reduce_fused_state *s = r->s;
+    const simd_ops *simd = simd_get();
+    float *block = (float *)(void *)(mem + program_bytes(s));
+    int64_t rows = n > s->run ? n / s->run : 1, each = n / rows;
+    if (s->folding) {
+        vprog_run_part(s->folding, at, at + n, r->call->in, (void *[1]){out}, mem);
+        for (int64_t k = 0; k < rows && s->fold != FOLD_SUM && s->fold != FOLD_PROD; k++) {
+            if (out[k] < 0 || out[k] > 0) continue; /* else which NaN, or which zero? */
+            vprog_run_part(s->vprog, at + k * each, at + (k + 1) * each, r->call->in, (void *[1]){block}, mem);
+            out[k] = simd->fold[s->fold](block, each);
+        }
+        return;
+    }
+    vprog_run_part(s->vprog, at, at + n, r->call->in, (void *[1]){block}, mem);
+    if (s->run < SHORTEST_FOLDED)
+        simd->fold_short[s->fold](out, block, rows, s->run);
+    else
+        for (int64_t k = 0; k < rows; k++) out[k] = simd->fold[s->fold](block + k * each, each);
+}
+
 /* Tasks are rows, which lie one behind the other. */
 static void fold_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     const reduce_fused_run *r = ctx;
     const reduce_fused_state *s = r->s;
-    const simd_ops *simd = simd_get();
     char *mem = (char *)r->call->scratch + (size_t)thread * thread_bytes(s);
-    float *block = (float *)(void *)(mem + vprog_scratch_bytes(s->vprog, 1));
     for (int64_t row = begin, step = rows_of_block(s); row < end; row += step) {
         int64_t n = end - row < step ? end - row : step;
-        void *out[1] = {block};
-        vprog_run_part(s->vprog, row * s->run, (row + n) * s->run, r->call->in, out, mem);
-        if (s->run <= SHORT)
-            simd->fold_short[s->fold](r->partial + row, block, n, s->run);
-        else
-            for (int64_t k = 0; k < n; k++) r->partial[row + k] = simd->fold[s->fold](block + k * s->run, s->run);
+        fold_block(r, row * s->run, n * s->run, r->partial + row, mem);
     }
 }
 
@@ -66,18 +88,14 @@ static void fold_rows(void *ctx, int64_t begin, int64_t end, int thread) {
 static void fold_parts(void *ctx, int64_t begin, int64_t end, int thread) {
     const reduce_fused_run *r = ctx;
     const reduce_fused_state *s = r->s;
-    const simd_ops *simd = simd_get();
     char *mem = (char *)r->call->scratch + (size_t)thread * thread_bytes(s);
-    float *block = (float *)(void *)(mem + vprog_scratch_bytes(s->vprog, 1));
     for (int64_t t = begin; t < end; t++) {
         int64_t row = t / s->parts * s->run, p = t % s->parts, from = s->run * p / s->parts,
                 to = s->run * (p + 1) / s->parts;
-        float acc = cpu_fold_neutral(s->fold);
+        float acc = cpu_fold_neutral(s->fold), some;
         for (int64_t i = from; i < to; i += BLOCK) {
-            int64_t n = to - i < BLOCK ? to - i : BLOCK;
-            void *out[1] = {block};
-            vprog_run_part(s->vprog, row + i, row + i + n, r->call->in, out, mem);
-            acc = cpu_fold_two(s->fold, acc, simd->fold[s->fold](block, n));
+            fold_block(r, row + i, to - i < BLOCK ? to - i : BLOCK, &some, mem);
+            acc = cpu_fold_two(s->fold, acc, some);
         }
         r->partial[t] = acc;
     }
@@ -129,7 +147,6 @@ CPU_LOWER(reduce_fused) {
     fold_op f;
     fold_axes axes;
     float init;
-    group_remat remat = {0};
     if (!b->fuse_on || op->n_in != 2 || (t->dtype != XT_F32 && t->dtype != XT_BF16) || t->rank > VIEW_MAX ||
         t->count < (op->in[0]->uses > 1 ? least_shared : least_count))
         return NULL;
@@ -137,6 +154,7 @@ CPU_LOWER(reduce_fused) {
         return NULL;
     cpu_fold_axes(t, dims, n_dims, &axes);
     if (!axes.inner_reduced || axes.red != 1 || axes.run < SHORTEST_ROW) return NULL;
+    group_remat remat = {.fold = f, .run = axes.run};
     XT_TRY(group_rematerialise(b, op->in[0], MOST_OPS, MOST_SLOW, &remat));
     if (!remat.vprog) return NULL;
     reduce_fused_state *s = base_calloc(1, sizeof *s);
@@ -145,13 +163,14 @@ CPU_LOWER(reduce_fused) {
         return status_oom(sizeof *s, "a plan");
     }
     *s = (reduce_fused_state){.vprog = remat.vprog,
+                              .folding = remat.folding,
                               .fold = f,
                               .half = t->dtype == XT_BF16,
                               .init = init,
                               .keep = axes.keep,
                               .run = axes.run,
                               .parts = parts_of(&axes)};
-    remat.vprog = NULL; /* the thunk's */
+    remat.vprog = remat.folding = NULL; /* the thunk's */
     s->partial_at = (thread_bytes(s) * (size_t)cpu_build_threads(b) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
     *out_done = true;
     cpu_thunk_desc d = {.kernel = &reduce_fused_kernel,

@@ -89,10 +89,13 @@ xt_status group_join(cpu_builder *b, const ir_op *op);
 bool group_takes_name(cpu_builder *b, const ir_op *op);
 xt_status group_close(cpu_builder *b, uint32_t g, group_end end);
 /* Rematerialises v of an open group: made by a vector program of its own that stores it as f32 and reads what the group
- * reads; the group stays open, and v counts as read inside it. Left empty where v is none, or needs more than `ops`
+ * reads, and where that can be one that folds it, as vprog_fold says; the group stays open, and v counts as read inside
+ * it. Left empty where v is none, or needs more than `ops`
  * ops, `slow` of them transcendental or divisions, or has other readers and reads more memory than it takes. */
 typedef struct group_remat {
-    vprog *vprog;
+    fold_op fold; /* given: how rows of `run` are folded; the rest is filled */
+    int64_t run;
+    vprog *vprog, *folding; /* folding: or NULL */
     const ir_value **in;
     cpu_ref *refs;
     size_t n_in;

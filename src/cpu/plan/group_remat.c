@@ -23,6 +23,7 @@ static bool find_needed(const group *g, const ir_value *v, size_t ops, size_t sl
 
 void group_remat_free(group_remat *c) {
     vprog_free(c->vprog);
+    vprog_free(c->folding);
     base_free(c->in);
     base_free(c->refs);
     *c = (group_remat){0};
@@ -55,7 +56,6 @@ static xt_status write_program(cpu_builder *b, uint32_t gi, const bool *needed, 
 
 xt_status group_rematerialise(cpu_builder *b, const ir_value *v, size_t ops, size_t slow, group_remat *out) {
     value_info *info = build_info(b, v);
-    *out = (group_remat){0};
     if (!info || info->state != VALUE_MEMBER) return NULL;
     uint32_t gi = group_find(b, info->group);
     const group *g = &b->groups[gi];
@@ -70,6 +70,14 @@ xt_status group_rematerialise(cpu_builder *b, const ir_value *v, size_t ops, siz
     if ((s = write_program(b, gi, needed, &from, out, &p)) || !p) goto done;
     for (size_t i = 0; i < from.n_in; i++) bytes += build_bytes_read(b, from.in[i], &from.refs[i]);
     if (v->uses > 1 && bytes > ir_type_bytes(v->type) + ir_type_bytes(v->type) / 4) goto done;
+    vprog_builder *f = vprog_fork(p);
+    if (f) {
+        vprog_fold(f, build_info(b, v)->number, out->fold, out->run);
+        s = vprog_finish(f, 1, &out->folding, &in_place);
+    } else {
+        s = status_oom(0, "a fused loop");
+    }
+    if (s) goto done;
     vprog_store(p, build_info(b, v)->number, 0, XT_F32);
     s = vprog_finish(p, 1, &out->vprog, &in_place);
     p = NULL;

@@ -42,6 +42,10 @@ static void count_uses(jit_emitter *e) {
         if (e->sources[s].kind != JIT_CONST && e->sources[s].ptr >= e->n_ptr) e->n_ptr = e->sources[s].ptr + 1;
     for (size_t k = 0; k < e->n_ins; k++)
         if (e->ins[k].store >= 0 && (uint32_t)e->ins[k].store >= e->n_ptr) e->n_ptr = (uint32_t)e->ins[k].store + 1;
+    if (!e->fold) return;
+    e->last[e->fold->value] = (int)e->n_ins; /* behind them all */
+    if (e->fold->result >= e->n_ptr) e->n_ptr = e->fold->result + 1;
+    if (e->fold->rest >= e->n_ptr) e->n_ptr = e->fold->rest + 1;
 }
 
 static void loop_wide(jit_emitter *e) {
@@ -85,6 +89,67 @@ static void loop_narrow(jit_emitter *e) {
     jit_patch32(e, done, (uint32_t)(e->n - done - 4));
 }
 
+/* One body of the loop for each register that folds, so that none waits for the last addition. */
+static void bodies_to_fold(jit_emitter *e) {
+    for (int j = 0; j < JIT_SUMS; j++) {
+        body(e);
+        jit_fold_step(e, e->sums + j, e->reg[e->fold->value]);
+        JIT_PUT(e, "\x48\x83\xc1"); /* add rcx, lanes */
+        jit_put(e, e->wide ? 16 : 8);
+    }
+}
+
+static void fold_wide(jit_emitter *e) {
+    JIT_PUT(e, "\x31\xc9\x48\x83\xfe\x40\x0f\x8c"); /* xor ecx, ecx; cmp rsi, 64; jl rest */
+    size_t skip = e->n, top, done[JIT_SUMS];
+    jit_put32(e, 0);
+    top = e->n;
+    e->masked = false;
+    bodies_to_fold(e);
+    JIT_PUT(e, "\x48\x8d\x51\x40\x48\x39\xf2"); /* lea rdx, [rcx + 64]; cmp rdx, rsi */
+    jit_jump_back(e, 0x8e, top); /* jle */
+    jit_patch32(e, skip, (uint32_t)(e->n - skip - 4));
+    JIT_PUT(e, "\x48\x29\xce"); /* rest: sub rsi, rcx */
+    e->masked = true;
+    for (int j = 0; j < JIT_SUMS; j++) {
+        JIT_PUT(e, "\x0f\x8e"); /* jle done */
+        done[j] = e->n;
+        jit_put32(e, 0);
+        /* mov eax, -1; bzhi eax, eax, esi; kmovw k1, eax */
+        JIT_PUT(e, "\xb8\xff\xff\xff\xff\xc4\xe2\x48\xf5\xc0\xc5\xf8\x92\xc8");
+        body(e);
+        jit_fold_step(e, e->sums + j, e->reg[e->fold->value]);
+        JIT_PUT(e, "\x48\x83\xc1\x10\x48\x83\xee\x10"); /* add rcx, 16; sub rsi, 16 */
+    }
+    for (int j = 0; j < JIT_SUMS; j++) jit_patch32(e, done[j], (uint32_t)(e->n - done[j] - 4));
+    e->masked = false;
+}
+
+static void fold_narrow(jit_emitter *e) {
+    JIT_PUT(e, "\x31\xc9\x48\x83\xfe\x20\x0f\x8c"); /* xor ecx, ecx; cmp rsi, 32; jl rest */
+    size_t skip = e->n, top;
+    jit_put32(e, 0);
+    top = e->n;
+    e->masked = false;
+    bodies_to_fold(e);
+    JIT_PUT(e, "\x48\x8d\x51\x20\x48\x39\xf2"); /* lea rdx, [rcx + 32]; cmp rdx, rsi */
+    jit_jump_back(e, 0x8e, top); /* jle */
+    jit_patch32(e, skip, (uint32_t)(e->n - skip - 4));
+    JIT_PUT(e, "\x48\x39\xf1\x0f\x8d"); /* rest: cmp rcx, rsi; jge done */
+    size_t done = e->n;
+    jit_put32(e, 0);
+    top = e->n;
+    e->masked = true;
+    body(e);
+    jit_fold_put(e, e->reg[e->fold->value]);
+    JIT_PUT(e, "\x48\xff\xc1\x48\x39\xf1"); /* inc rcx; cmp rcx, rsi */
+    jit_jump_back(e, 0x8c, top); /* jl */
+    e->masked = false;
+    JIT_PUT(e, "\x48\xff\xc9\x48\x83\xe1\xe0"); /* dec rcx; and rcx, -32 */
+    jit_fold_rest(e);
+    jit_patch32(e, done, (uint32_t)(e->n - done - 4));
+}
+
 static void whole(jit_emitter *e) {
     JIT_PUT(e, "\x53\x41\x54\x41\x56\x41\x57"); /* push rbx, r12, r14, r15 */
     for (uint32_t p = 0; p < e->n_ptr && p < JIT_BASES; p++) { /* mov base, [rdi + 8 * p] */
@@ -97,10 +162,13 @@ static void whole(jit_emitter *e) {
         jit_operand at = {.kind = AT_CONST, .constant = (uint32_t)c};
         jit_encode(e, jit_broadcast, e->most_reg - 1 - (int)c, 0, at, 0, true, -1);
     }
-    if (e->wide)
-        loop_wide(e);
-    else
-        loop_narrow(e);
+    if (e->fold) {
+        jit_fold_begin(e);
+        e->wide ? fold_wide(e) : fold_narrow(e);
+        jit_fold_end(e);
+    } else {
+        e->wide ? loop_wide(e) : loop_narrow(e);
+    }
     JIT_PUT(e, "\x41\x5f\x41\x5e\x41\x5c\x5b\xc5\xf8\x77\xc3"); /* pop r15, r14, r12, rbx; vzeroupper; ret */
     while (e->n % 4 && !e->failed) jit_put(e, 0xcc);
     size_t pool = e->n;
@@ -112,7 +180,13 @@ static void whole(jit_emitter *e) {
 }
 
 jit_code *jit_compile(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n) {
-    jit_emitter e = {.sources = sources, .n_sources = n_sources, .ins = ins, .n_ins = n, .wide = simd_level() == 2};
+    return jit_compile_fold(sources, n_sources, ins, n, NULL);
+}
+
+jit_code *jit_compile_fold(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n,
+                           const jit_fold *fold) {
+    jit_emitter e = {
+        .sources = sources, .n_sources = n_sources, .ins = ins, .n_ins = n, .wide = simd_level() == 2, .fold = fold};
     jit_code *code = NULL;
     int *room = base_malloc((2 * n + 3 * n_sources + 1) * sizeof *room);
     if (room) {
@@ -121,6 +195,10 @@ jit_code *jit_compile(const jit_source *sources, size_t n_sources, const jit_ins
         e.source_uses = e.source_last + n_sources;
         count_uses(&e);
         e.most_reg = e.wide ? 28 : 11;
+        if (fold) {
+            e.sums = e.most_reg -= JIT_SUMS;
+            if (!e.wide && fold->op != FOLD_SUM && fold->op != FOLD_PROD) e.most_reg--;
+        }
         whole(&e);
         size_t spare = (size_t)(e.most_reg - e.peak);
         if (!e.failed && spare && e.n_constants) { /* once more, now that it is known which registers are free */
@@ -151,5 +229,10 @@ bool jit_takes(vprog_op op, vprog_type type) {
 jit_code *jit_compile(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n) {
     (void)sources, (void)n_sources, (void)ins, (void)n;
     return NULL;
+}
+jit_code *jit_compile_fold(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n,
+                           const jit_fold *fold) {
+    (void)fold;
+    return jit_compile(sources, n_sources, ins, n);
 }
 #endif

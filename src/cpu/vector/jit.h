@@ -27,6 +27,18 @@ typedef struct jit_ins {
     int store; /* pointer its result is written to as well, or -1 */
 } jit_ins;
 
+/* What becomes of a value besides: its n lanes are folded to one f32, in simd.h's order. Extremes have two answers that
+ * ask for a second look by simd.h's loops: NaN where an element is one, and 0, of which it may be the wrong one. */
+typedef struct jit_fold {
+    fold_op op;
+    int value; /* number of an instruction, an f32 */
+    uint32_t result; /* pointer that the answer is written to */
+    /* pointer to JIT_REST neutral elements, less the bytes of the elements before the last n % JIT_REST, which may be
+     * written there; needed where n is no multiple of JIT_REST */
+    uint32_t rest;
+} jit_fold;
+enum { JIT_REST = 32 };
+
 typedef struct jit_code jit_code;
 /* ptr[k]: where pointer k's first element lies. Reads of an element come before writes of it, as far as the
  * instructions' order says so. */
@@ -37,6 +49,8 @@ bool jit_takes(vprog_op op, vprog_type type);
 /* NULL when there are not registers enough, or no memory: then fewer instructions may do. Equal code is kept once
  * in a process. */
 jit_code *jit_compile(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n);
+jit_code *jit_compile_fold(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n,
+                           const jit_fold *fold);
 jit_fn jit_function(const jit_code *c);
 void jit_release(jit_code *c);
 

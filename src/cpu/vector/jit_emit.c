@@ -145,6 +145,12 @@ static void load(jit_emitter *e, const jit_source *s, int r) {
     }
 }
 
+void jit_splat(jit_emitter *e, int r, uint32_t bits) {
+    jit_operand c = jit_const(e, bits);
+    c.broadcast = false;
+    op3(e, jit_broadcast, r, 0, c);
+}
+
 int jit_take_reg(jit_emitter *e) {
     for (int r = 0; r < e->most_reg - (int)e->n_resident; r++)
         if (!(e->used >> r & 1)) {

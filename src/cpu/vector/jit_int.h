@@ -12,7 +12,7 @@
  * or zeros per lane, a bf16 is the f32 of the same value.
  *
  * jit.c: the loop and where values are. jit_emit.c: an instruction of a vector program as instructions of the
- * processor. jit_encode.c: an instruction's bytes. */
+ * processor. jit_fold.c: folds. jit_encode.c: an instruction's bytes. */
 #ifndef XT_SRC_CPU_VECTOR_JIT_INT_H
 #define XT_SRC_CPU_VECTOR_JIT_INT_H
 
@@ -20,7 +20,7 @@
 
 /* Vector registers by number: with AVX-512 values are in 0 to 27, with AVX2 in 0 to 10. */
 enum { JIT_MASK = 27, JIT_T0 = 28 };
-enum { JIT_BASES = 8 };
+enum { JIT_BASES = 8, JIT_SUMS = 4 };
 extern const int jit_bases[JIT_BASES];
 
 typedef struct jit_opcode { /* jit_opcode map, mandatory prefix, byte */
@@ -54,6 +54,8 @@ typedef struct jit_emitter {
     int *reg, *source_reg, *last, *source_last, *source_uses; /* where values are, -1 = nowhere; last readers */
     uint32_t used; /* of the value registers, one bit each */
     uint32_t n_ptr;
+    const jit_fold *fold; /* NULL: none */
+    int sums; /* the first of JIT_SUMS registers of a fold; before it, with AVX2, lanes that were NaN */
     bool wide; /* AVX-512 */
     bool masked, failed;
 } jit_emitter;
@@ -81,5 +83,13 @@ int jit_operand_of(const jit_ins *i, int k);
 int jit_take_reg(jit_emitter *e); /* a free register for a value; without one `failed` is set */
 void jit_emit(jit_emitter *e, const jit_ins *i,
               int d); /* its result comes into register d, and where it is stored to */
+void jit_splat(jit_emitter *e, int r, uint32_t bits);
+
+/* --- jit_fold.c: a fold in the registers of a loop --- */
+void jit_fold_begin(jit_emitter *e);
+void jit_fold_step(jit_emitter *e, int sum, int value); /* under the mask where there is one */
+void jit_fold_put(jit_emitter *e, int value); /* with AVX2: one element of the rest, to memory */
+void jit_fold_rest(jit_emitter *e); /* and they join the others */
+void jit_fold_end(jit_emitter *e);
 
 #endif

@@ -100,6 +100,31 @@ int vprog_find(const vprog_builder *b, vprog_op op, vprog_type t, int x, int y) 
     return -1;
 }
 
+static bool copied(void *out, const void *from, size_t n, size_t size) {
+    void *p = base_malloc(n * size + 1);
+    if (p && n) memcpy(p, from, n * size);
+    memcpy(out, &p, sizeof p);
+    return p != NULL;
+}
+vprog_builder *vprog_fork(const vprog_builder *b) {
+    vprog_builder *f = vprog_begin(b->count);
+    if (!f) return NULL;
+    f->failed = b->failed, f->lacking = b->lacking;
+    f->n = f->cap = b->n;
+    f->n_sources = f->cap_sources = b->n_sources;
+    if (copied(&f->ins, b->ins, b->n, sizeof *b->ins) &&
+        copied(&f->sources, b->sources, b->n_sources, sizeof *b->sources))
+        return f;
+    vprog_abandon(f);
+    return NULL;
+}
+
+void vprog_fold(vprog_builder *b, int value, fold_op f, int64_t run) {
+    if (value >= 0 && !b->ins[value].fn) value = vprog_emit(b, VPROG_COPY, VPROG_F32, value, -1, -1);
+    if (value < 0) b->failed = true;
+    b->folded = value, b->fold = f, b->run = run;
+}
+
 void vprog_store(vprog_builder *b, int value, uint32_t out, xt_dtype memory) {
     struct root r = {value, out, memory};
     if (value < 0 || !VEC_PUSH(b->roots, b->n_roots, b->cap_roots, r)) b->failed = true;
@@ -342,6 +367,13 @@ static int64_t clamp_block(int64_t units) {
     return block < 256 ? 256 : block > 4096 ? 4096 : block;
 }
 
+/* Are the rows of b folded by t's code, whole or in parts that a block holds? */
+static bool folds(const vprog_builder *b, const vprog *t) {
+    bool any = false;
+    for (size_t s = 0; s < t->n_segments; s++) any = any || t->segments[s].folds;
+    return any && b->run >= SHORTEST_FOLDED && t->row == b->run && (t->row <= t->block || t->block == MOST_FOLDED);
+}
+
 /* What a chunk's time goes by: instructions of the vector program, places in memory of machine code. */
 static int64_t cost_of(const vprog *t) {
     int64_t cost = 1;
@@ -356,6 +388,7 @@ xt_status vprog_finish(vprog_builder *b, size_t n_out, vprog **out, uint64_t *ou
     int *last = NULL;
     vprog *t = NULL;
     bool code = jit_is_on();
+    *out = NULL;
     if (code && !b->failed && !vprog_gather_kinds(b)) b->failed = true;
     place_roots(b, out_in_place);
     if (b->failed) {
@@ -383,6 +416,11 @@ xt_status vprog_finish(vprog_builder *b, size_t n_out, vprog **out, uint64_t *ou
     t->block = clamp_block(pool.units);
     const int64_t lanes = t->block; /* of a register; a block is whole rows where they fit */
     if (t->row && t->row < t->block) t->block -= t->block % t->row;
+    if (view_of.run) {
+        t->fold = view_of.fold;
+        t->folds = folds(&view_of, t);
+        if (!t->folds) goto done;
+    }
     for (size_t i = 0; i < t->n_locs; i++)
         if (t->locs[i].kind == LOC_REG) t->locs[i].offset *= lanes;
     t->scratch = ((size_t)(pool.units * lanes) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;

@@ -29,6 +29,7 @@ bool vprog_gather_kinds(vprog_builder *b) {
             sorted[n++] = in;
         }
     for (size_t r = 0; ok && r < b->n_roots; r++) b->roots[r].value = to[b->roots[r].value];
+    if (ok && b->run) b->folded = to[b->folded];
     if (ok) memcpy(b->ins, sorted, n * sizeof *sorted);
     base_free(to);
     base_free(sorted);
@@ -81,6 +82,10 @@ static bool segment_operand(const vprog_builder *b, segment *s, segment_build *w
     return true;
 }
 
+static bool is_folded_in(const vprog_builder *b, size_t begin, size_t end) {
+    return b->run && b->folded >= (int)begin && b->folded < (int)end;
+}
+
 /* The code of s, NULL when it cannot be one piece. `last`: last readers over the whole vector program. */
 static bool segment_compile(const vprog_builder *b, segment *s, const int *last) {
     segment_build w = {0};
@@ -105,7 +110,13 @@ static bool segment_compile(const vprog_builder *b, segment *s, const int *last)
         w.number[i] = (int)w.n_ins;
         w.ins[w.n_ins++] = j;
     }
-    if (ok) s->code = jit_compile(w.sources, w.n_sources, w.ins, w.n_ins);
+    s->folds = is_folded_in(b, s->begin, s->end);
+    if (ok && s->folds) {
+        jit_fold fold = {b->fold, w.number[b->folded], (uint32_t)s->n_ptr, (uint32_t)s->n_ptr + 1};
+        s->code = jit_compile_fold(w.sources, w.n_sources, w.ins, w.n_ins, &fold);
+    } else if (ok) {
+        s->code = jit_compile(w.sources, w.n_sources, w.ins, w.n_ins);
+    }
     base_free(w.sources);
     base_free(w.ins);
     base_free(w.number);
@@ -116,7 +127,7 @@ static bool segment_compile(const vprog_builder *b, segment *s, const int *last)
  * simd.h. */
 static bool add_segments(const vprog_builder *b, vprog *t, size_t begin, size_t end, const int *last) {
     size_t n = 0, half = 0;
-    bool work = false, wide = false;
+    bool work = is_folded_in(b, begin, end), wide = work;
     for (size_t i = begin; i < end; i++) {
         const ssa_ins *in = &b->ins[i];
         if (!in->fn) continue;

@@ -26,6 +26,7 @@ typedef struct segment {
     jit_fn fn;
     uint32_t *ptr;
     size_t n_ptr, cap_ptr;
+    bool folds; /* then two pointers more: where a row's answer goes, and the rest */
 } segment;
 
 struct vprog_builder {
@@ -40,6 +41,9 @@ struct vprog_builder {
         xt_dtype memory;
     } * roots;
     size_t n_roots, cap_roots;
+    int folded; /* a value, where `run` is not 0 */
+    fold_op fold;
+    int64_t run;
     bool failed, lacking;
 };
 
@@ -65,6 +69,8 @@ struct vprog {
     int64_t row; /* elements of one; 0: no source is read by rows */
     uint32_t row_sources[MOST_ROW_SOURCES];
     size_t n_row_sources;
+    bool folds; /* its rows, of `row` elements */
+    fold_op fold;
     vprog_ins *ins, *once; /* once: loads that stay the same for all blocks */
     size_t n, n_once, n_locs, n_sources;
     vprog_loc *locs;

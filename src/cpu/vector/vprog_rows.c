@@ -48,13 +48,13 @@ static void cut_rows(view *v, int64_t row) {
 
 void vprog_choose_rows(vprog_builder *b, vprog *t, bool code) {
     if (b->count <= LEAST_COUNT) return;
-    int64_t longest = 0; /* that all chosen so far may be read by */
+    int64_t longest = b->run; /* that all chosen so far may be read by; where rows are folded, no others */
     for (size_t v = 0; v < b->n && t->n_row_sources < MOST_ROW_SOURCES; v++) {
         int64_t least = b->ins[v].source < 0 ? 0 : shortest_row(b, (int)v, code);
         if (least == 0) continue;
         vprog_source *s = &b->sources[b->ins[v].source];
         int64_t row = common_divisor(s->v.dims[s->v.n - 1], longest);
-        if (row < least || row < t->row) continue;
+        if (row < least || row < t->row || (b->run && row != b->run)) continue;
         if (least > t->row) t->row = least; /* for now: what the shortest may be */
         longest = row;
         t->row_sources[t->n_row_sources++] = (uint32_t)b->ins[v].source;
