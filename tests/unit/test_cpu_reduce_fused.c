@@ -192,6 +192,43 @@ static void rows_of_every_length(void **state) {
         }
 }
 
+/* Folds in machine code and without it: the same bits, zeros of both signs and NaN among the numbers. */
+static void bits_with_and_without_code(void **state) {
+    (void)state;
+    static const int shapes[][2] = {{300, 64}, {129, 65}, {40, 257}, {20, 768}, {3, 4096}, {70, 4097}, {1, 70001}};
+    static const char *const folds[] = {"add", "maximum", "minimum", "multiply"}, *const makes[] = {"multiply %x, %y",
+                                                                                                    "multiply %x, %o",
+                                                                                                    "add %l, %y",
+                                                                                                    "multiply %x, %g"};
+    for (size_t i = 0; i < BASE_COUNT(shapes); i++)
+        for (size_t k = 0; k < BASE_COUNT(folds) * BASE_COUNT(makes); k++) {
+            char text[2048], name[128], full[64], row[64];
+            snprintf(full, sizeof full, "tensor<%dx%dxf32>", shapes[i][0], shapes[i][1]);
+            snprintf(row, sizeof row, "tensor<%dxf32>", shapes[i][0]);
+            snprintf(name, sizeof name, "%s of %s, %s", folds[k % 4], makes[k / 4], full);
+            snprintf(text, sizeof text,
+                     "func.func @main(%%x: %s, %%y: %s, %%s: %s) -> %s {\n"
+                     "%%i = stablehlo.constant dense<-0.0> : tensor<f32>\n"
+                     "%%o = stablehlo.constant dense<0.0> : %s\n"
+                     "%%g = stablehlo.broadcast_in_dim %%s, dims = [0] : (%s) -> %s\n"
+                     "%%l = stablehlo.log %%x : %s\n%%v = stablehlo.%s : %s\n"
+                     "%%r = stablehlo.reduce(%%v init: %%i) applies stablehlo.%s across dimensions = [1] : (%s, "
+                     "tensor<f32>) -> %s\nreturn %%r : %s\n}\n",
+                     full, full, row, row, full, row, full, full, makes[k / 4], full, folds[k % 4], full, row, row);
+            run_result code = run(name, text, 2);
+            setenv("XT_PASSES", "-jit", 1);
+            run_result none = run(name, text, 1);
+            unsetenv("XT_PASSES");
+            assert_int_equal(code.loops, 1);
+            const float *a = code.out[0].data, *b = none.out[0].data;
+            for (int r = 0; r < shapes[i][0]; r++)
+                if (memcmp(&a[r], &b[r], sizeof *a) != 0 && (a[r] == a[r] || b[r] == b[r]))
+                    fail_msg("%s: row %d is %.9g with machine code, %.9g without", name, r, (double)a[r], (double)b[r]);
+            run_free(&code);
+            run_free(&none);
+        }
+}
+
 /* What others read as well stays in the caches where it is small, and is computed once. */
 static void a_small_array_is_made_once(void **state) {
     (void)state;
@@ -208,9 +245,8 @@ static void a_small_array_is_made_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(softmax_of_a_vocabulary),
-        cmocka_unit_test(what_is_worth_it),
-        cmocka_unit_test(rows_of_every_length),
+        cmocka_unit_test(softmax_of_a_vocabulary),    cmocka_unit_test(what_is_worth_it),
+        cmocka_unit_test(rows_of_every_length),       cmocka_unit_test(bits_with_and_without_code),
         cmocka_unit_test(a_small_array_is_made_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
