@@ -189,17 +189,20 @@ static void folds(void **state) {
     if (!can()) return;
     enum { LONGEST = 300 };
     static float data[3][LONGEST], value[LONGEST];
-    float rest[JIT_REST], got;
+    float got;
     jit_source src[3];
     for (int s = 0; s < 3; s++) src[s] = (jit_source){.kind = JIT_VECTOR, .type = VPROG_F32, .ptr = (uint32_t)s};
     const jit_ins ins[2] = {{.op = VPROG_MUL, .type = VPROG_F32, .x = ~0, .y = ~1, .store = -1},
                             {.op = VPROG_ADD, .type = VPROG_F32, .x = 0, .y = ~2, .store = -1}};
-    const float neutral[FOLD_COUNT] = {0, -INFINITY, INFINITY, 1};
     size_t looks = 0, compared = 0;
     for (int f = 0; f < FOLD_COUNT; f++)
         for (int64_t n = 1; n <= LONGEST; n++) {
-            const jit_fold fold = {.op = (fold_op)f, .value = 1, .result = 3, .rest = 4};
+            const jit_fold fold = {.op = (fold_op)f, .value = 1, .result = 3};
             jit_code *code = jit_compile_fold(src, 3, ins, 2, &fold);
+            if (simd_level() < 2) { /* folded by simd.h's loops */
+                assert_null(code);
+                return;
+            }
             assert_non_null(code);
             for (int64_t i = 0; i < n; i++) {
                 uint64_t r = rng_bits((uint64_t)n, (uint64_t)f, (uint64_t)i);
@@ -210,9 +213,7 @@ static void folds(void **state) {
                 if (n % 11 == 0 && i == n / 2) data[0][i] = NAN;
                 value[i] = data[0][i] * data[1][i] + data[2][i];
             }
-            for (int j = 0; j < JIT_REST; j++) rest[j] = neutral[f];
-            void *ptr[5] = {data[0], data[1], data[2], &got,
-                            (void *)((uintptr_t)rest - (uintptr_t)(n - n % JIT_REST) * sizeof *rest)};
+            void *ptr[4] = {data[0], data[1], data[2], &got};
             jit_function(code)(ptr, n);
             float want = simd_get()->fold[f](value, n);
             bool look = (f == FOLD_MAX || f == FOLD_MIN) && !(got < 0) && !(got > 0);

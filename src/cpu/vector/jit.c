@@ -45,7 +45,6 @@ static void count_uses(jit_emitter *e) {
     if (!e->fold) return;
     e->last[e->fold->value] = (int)e->n_ins; /* behind them all */
     if (e->fold->result >= e->n_ptr) e->n_ptr = e->fold->result + 1;
-    if (e->fold->rest >= e->n_ptr) e->n_ptr = e->fold->rest + 1;
 }
 
 static void loop_wide(jit_emitter *e) {
@@ -95,11 +94,11 @@ static void bodies_to_fold(jit_emitter *e) {
         body(e);
         jit_fold_step(e, e->sums + j, e->reg[e->fold->value]);
         JIT_PUT(e, "\x48\x83\xc1"); /* add rcx, lanes */
-        jit_put(e, e->wide ? 16 : 8);
+        jit_put(e, 16);
     }
 }
 
-static void fold_wide(jit_emitter *e) {
+static void fold_loop(jit_emitter *e) {
     JIT_PUT(e, "\x31\xc9\x48\x83\xfe\x40\x0f\x8c"); /* xor ecx, ecx; cmp rsi, 64; jl rest */
     size_t skip = e->n, top, done[JIT_SUMS];
     jit_put32(e, 0);
@@ -125,31 +124,6 @@ static void fold_wide(jit_emitter *e) {
     e->masked = false;
 }
 
-static void fold_narrow(jit_emitter *e) {
-    JIT_PUT(e, "\x31\xc9\x48\x83\xfe\x20\x0f\x8c"); /* xor ecx, ecx; cmp rsi, 32; jl rest */
-    size_t skip = e->n, top;
-    jit_put32(e, 0);
-    top = e->n;
-    e->masked = false;
-    bodies_to_fold(e);
-    JIT_PUT(e, "\x48\x8d\x51\x20\x48\x39\xf2"); /* lea rdx, [rcx + 32]; cmp rdx, rsi */
-    jit_jump_back(e, 0x8e, top); /* jle */
-    jit_patch32(e, skip, (uint32_t)(e->n - skip - 4));
-    JIT_PUT(e, "\x48\x39\xf1\x0f\x8d"); /* rest: cmp rcx, rsi; jge done */
-    size_t done = e->n;
-    jit_put32(e, 0);
-    top = e->n;
-    e->masked = true;
-    body(e);
-    jit_fold_put(e, e->reg[e->fold->value]);
-    JIT_PUT(e, "\x48\xff\xc1\x48\x39\xf1"); /* inc rcx; cmp rcx, rsi */
-    jit_jump_back(e, 0x8c, top); /* jl */
-    e->masked = false;
-    JIT_PUT(e, "\x48\xff\xc9\x48\x83\xe1\xe0"); /* dec rcx; and rcx, -32 */
-    jit_fold_rest(e);
-    jit_patch32(e, done, (uint32_t)(e->n - done - 4));
-}
-
 static void whole(jit_emitter *e) {
     JIT_PUT(e, "\x53\x41\x54\x41\x56\x41\x57"); /* push rbx, r12, r14, r15 */
     for (uint32_t p = 0; p < e->n_ptr && p < JIT_BASES; p++) { /* mov base, [rdi + 8 * p] */
@@ -164,7 +138,7 @@ static void whole(jit_emitter *e) {
     }
     if (e->fold) {
         jit_fold_begin(e);
-        e->wide ? fold_wide(e) : fold_narrow(e);
+        fold_loop(e);
         jit_fold_end(e);
     } else {
         e->wide ? loop_wide(e) : loop_narrow(e);
@@ -185,6 +159,7 @@ jit_code *jit_compile(const jit_source *sources, size_t n_sources, const jit_ins
 
 jit_code *jit_compile_fold(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n,
                            const jit_fold *fold) {
+    if (fold && simd_level() < 2) return NULL;
     jit_emitter e = {
         .sources = sources, .n_sources = n_sources, .ins = ins, .n_ins = n, .wide = simd_level() == 2, .fold = fold};
     jit_code *code = NULL;
@@ -195,10 +170,7 @@ jit_code *jit_compile_fold(const jit_source *sources, size_t n_sources, const ji
         e.source_uses = e.source_last + n_sources;
         count_uses(&e);
         e.most_reg = e.wide ? 28 : 11;
-        if (fold) {
-            e.sums = e.most_reg -= JIT_SUMS;
-            if (!e.wide && fold->op != FOLD_SUM && fold->op != FOLD_PROD) e.most_reg--;
-        }
+        if (fold) e.sums = e.most_reg -= JIT_SUMS;
         whole(&e);
         size_t spare = (size_t)(e.most_reg - e.peak);
         if (!e.failed && spare && e.n_constants) { /* once more, now that it is known which registers are free */
@@ -232,7 +204,6 @@ jit_code *jit_compile(const jit_source *sources, size_t n_sources, const jit_ins
 }
 jit_code *jit_compile_fold(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n,
                            const jit_fold *fold) {
-    (void)fold;
-    return jit_compile(sources, n_sources, ins, n);
+    return fold ? NULL : jit_compile(sources, n_sources, ins, n);
 }
 #endif

@@ -33,11 +33,7 @@ typedef struct jit_fold {
     fold_op op;
     int value; /* number of an instruction, an f32 */
     uint32_t result; /* pointer that the answer is written to */
-    /* pointer to JIT_REST neutral elements, less the bytes of the elements before the last n % JIT_REST, which may be
-     * written there; needed where n is no multiple of JIT_REST */
-    uint32_t rest;
 } jit_fold;
-enum { JIT_REST = 32 };
 
 typedef struct jit_code jit_code;
 /* ptr[k]: where pointer k's first element lies. Reads of an element come before writes of it, as far as the
@@ -49,6 +45,7 @@ bool jit_takes(vprog_op op, vprog_type type);
 /* NULL when there are not registers enough, or no memory: then fewer instructions may do. Equal code is kept once
  * in a process. */
 jit_code *jit_compile(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n);
+/* NULL also where the machine has no AVX-512: with AVX2 the fold's partial results would not fit into its registers. */
 jit_code *jit_compile_fold(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n,
                            const jit_fold *fold);
 jit_fn jit_function(const jit_code *c);

@@ -1,16 +1,14 @@
 /* A fold in the registers of a loop: JIT_SUMS of them take the loop's vectors in turns, which is the order of
  * simd.inc's folds (as many lanes as these registers have, then a binary tree). NaN are collected beside extremes,
- * whose instructions pass over them: bits of k3, with AVX2 lanes of the register before the first. */
+ * whose instructions pass over them: bits of k3. For AVX-512 alone. */
 #include "cpu/vector/jit_int.h"
 
 #if defined(__x86_64__)
 
-enum { MASK = JIT_MASK, T3 = JIT_T0 + 3, UNORDERED = 3 };
+enum { T3 = JIT_T0 + 3, UNORDERED = 3 };
 static const jit_opcode vaddps = {1, 0, 0x58}, vmulps = {1, 0, 0x59}, vmaxps = {1, 0, 0x5f}, vminps = {1, 0, 0x5d},
-                        vcmpps = {1, 0, 0xc2}, vpord = {1, 1, 0xeb}, vpxord = {1, 1, 0xef}, vmovups_load = {1, 0, 0x10},
-                        vmovss_store = {1, 2, 0x11}, vshuff32x4 = {3, 1, 0x23}, vperm2f128 = {3, 1, 0x06},
-                        vpermilps = {3, 1, 0x04}, vpternlogd = {3, 1, 0x25}, vpcmpeqd = {1, 1, 0x76},
-                        vptest = {2, 1, 0x17};
+                        vcmpps = {1, 0, 0xc2}, vmovss_store = {1, 2, 0x11}, vshuff32x4 = {3, 1, 0x23},
+                        vpermilps = {3, 1, 0x04}, vpternlogd = {3, 1, 0x25};
 
 static bool is_extreme(const jit_emitter *e) {
     return e->fold->op == FOLD_MAX || e->fold->op == FOLD_MIN;
@@ -21,10 +19,7 @@ void jit_fold_begin(jit_emitter *e) {
         [FOLD_SUM] = 0, [FOLD_PROD] = 0x3f800000u, [FOLD_MAX] = 0xff800000u, [FOLD_MIN] = 0x7f800000u};
     for (int j = 0; j < JIT_SUMS; j++) jit_splat(e, e->sums + j, neutral[e->fold->op]);
     if (!is_extreme(e)) return;
-    if (e->wide)
-        JIT_PUT(e, "\xc5\xe4\x47\xdb"); /* kxorw k3, k3, k3 */
-    else
-        jit_encode(e, vpxord, e->sums - 1, e->sums - 1, jit_reg(e->sums - 1), 0, false, -1);
+    JIT_PUT(e, "\xc5\xe4\x47\xdb"); /* kxorw k3, k3, k3 */
 }
 
 static void join(jit_emitter *e, int to, int value, int mask) {
@@ -37,64 +32,35 @@ static void join(jit_emitter *e, int to, int value, int mask) {
 }
 
 void jit_fold_step(jit_emitter *e, int sum, int value) {
-    int mask = e->wide && e->masked ? 1 : 0;
+    int mask = e->masked ? 1 : 0;
     join(e, sum, value, mask);
     if (!is_extreme(e)) return;
-    jit_encode(e, vcmpps, e->wide ? 2 : MASK, value, jit_reg(value), mask, false, UNORDERED);
-    if (e->wide)
-        JIT_PUT(e, "\xc5\xe4\x45\xda"); /* korw k3, k3, k2 */
-    else
-        jit_encode(e, vpord, e->sums - 1, e->sums - 1, jit_reg(MASK), 0, false, -1);
-}
-
-static jit_operand rest_of(const jit_emitter *e) {
-    return (jit_operand){.kind = AT_POINTER, .ptr = e->fold->rest, .scale = 2};
-}
-void jit_fold_put(jit_emitter *e, int value) {
-    jit_vex(e, vmovss_store, value, 0, rest_of(e), true, false, -1);
-}
-void jit_fold_rest(jit_emitter *e) {
-    for (int j = 0; j < JIT_SUMS; j++) {
-        jit_encode(e, vmovups_load, T3, 0, rest_of(e), 0, false, -1);
-        jit_fold_step(e, e->sums + j, T3);
-        JIT_PUT(e, "\x48\x83\xc1\x08"); /* add rcx, 8 */
-    }
+    jit_encode(e, vcmpps, 2, value, jit_reg(value), mask, false, UNORDERED);
+    JIT_PUT(e, "\xc5\xe4\x45\xda"); /* korw k3, k3, k2 */
 }
 
 void jit_fold_end(jit_emitter *e) {
     const int sum = e->sums;
     for (int w = JIT_SUMS / 2; w; w /= 2)
         for (int j = 0; j < w; j++) join(e, sum + j, sum + j + w, 0);
-    if (e->wide) { /* halves of the register change places, then their halves, ... */
-        jit_encode(e, vshuff32x4, T3, sum, jit_reg(sum), 0, false, 0x4e);
-        join(e, sum, T3, 0);
-        jit_encode(e, vshuff32x4, T3, sum, jit_reg(sum), 0, false, 0xb1);
-    } else {
-        jit_encode(e, vperm2f128, T3, sum, jit_reg(sum), 0, false, 0x01);
-    }
+    /* halves of the register change places, then their halves, ... */
+    jit_encode(e, vshuff32x4, T3, sum, jit_reg(sum), 0, false, 0x4e);
+    join(e, sum, T3, 0);
+    jit_encode(e, vshuff32x4, T3, sum, jit_reg(sum), 0, false, 0xb1);
     join(e, sum, T3, 0);
     jit_encode(e, vpermilps, T3, 0, jit_reg(sum), 0, false, 0x4e);
     join(e, sum, T3, 0);
     jit_encode(e, vpermilps, T3, 0, jit_reg(sum), 0, false, 0xb1);
     join(e, sum, T3, 0);
     if (is_extreme(e)) { /* ones in all bits are a NaN */
-        if (e->wide)
-            JIT_PUT(e, "\xc5\xf8\x98\xdb"); /* kortestw k3, k3 */
-        else
-            jit_encode(e, vptest, sum - 1, 0, jit_reg(sum - 1), 0, false, -1);
+        JIT_PUT(e, "\xc5\xf8\x98\xdb"); /* kortestw k3, k3 */
         JIT_PUT(e, "\x0f\x84"); /* jz */
         size_t over = e->n;
         jit_put32(e, 0);
-        if (e->wide)
-            jit_encode(e, vpternlogd, sum, sum, jit_reg(sum), 0, false, 0xff);
-        else
-            jit_encode(e, vpcmpeqd, sum, sum, jit_reg(sum), 0, false, -1);
+        jit_encode(e, vpternlogd, sum, sum, jit_reg(sum), 0, false, 0xff);
         jit_patch32(e, over, (uint32_t)(e->n - over - 4));
     }
     jit_operand at = {.kind = AT_POINTER, .ptr = e->fold->result, .scale = -1};
-    if (e->wide)
-        jit_encode(e, vmovss_store, sum, 0, at, 0, false, -1);
-    else
-        jit_vex(e, vmovss_store, sum, 0, at, true, false, -1);
+    jit_encode(e, vmovss_store, sum, 0, at, 0, false, -1);
 }
 #endif

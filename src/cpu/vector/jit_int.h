@@ -88,8 +88,6 @@ void jit_splat(jit_emitter *e, int r, uint32_t bits);
 /* --- jit_fold.c: a fold in the registers of a loop --- */
 void jit_fold_begin(jit_emitter *e);
 void jit_fold_step(jit_emitter *e, int sum, int value); /* under the mask where there is one */
-void jit_fold_put(jit_emitter *e, int value); /* with AVX2: one element of the rest, to memory */
-void jit_fold_rest(jit_emitter *e); /* and they join the others */
 void jit_fold_end(jit_emitter *e);
 
 #endif

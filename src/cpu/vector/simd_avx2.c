@@ -3,7 +3,6 @@
 #include <immintrin.h>
 
 #define SIMD_F16C
-#define SIMD_LANES 32
 #define SIMD_NAME simd_avx2
 #define SIMD_TEXT "avx2"
 #if defined(__clang__)

@@ -26,7 +26,7 @@ typedef struct segment {
     jit_fn fn;
     uint32_t *ptr;
     size_t n_ptr, cap_ptr;
-    bool folds; /* then two pointers more: where a row's answer goes, and the rest */
+    bool folds; /* then one pointer more: where a row's answer goes */
 } segment;
 
 struct vprog_builder {

@@ -125,27 +125,15 @@ static bool reads_rows(const run_ctx *c, const vprog_ins *x) {
     return false;
 }
 
-/* The last two pointers of code that folds: a row's answer, and room for elements beyond the last multiple of
- * JIT_REST. */
-static void fold_places(const run_ctx *c, int64_t row, int64_t n, float *rest, void **ptr) {
-    static const float neutral[FOLD_COUNT] = {
-        [FOLD_SUM] = 0.0f, [FOLD_PROD] = 1.0f, [FOLD_MAX] = -__builtin_inff(), [FOLD_MIN] = __builtin_inff()};
-    ptr[0] = (float *)c->out[0] + row;
-    ptr[1] = (void *)((uintptr_t)rest - (uintptr_t)(n - n % JIT_REST) * sizeof *rest); /* only what is n % .. is read */
-    for (int j = 0; n % JIT_REST && j < JIT_REST; j++) rest[j] = neutral[c->t->fold];
-}
-
 static void run_rows(const run_ctx *c, const vprog_ins *x, char *scratch, int64_t begin, const block_rows *rows) {
     row_operand o[SEGMENT_MAX_PTR];
-    float rest[JIT_REST];
     const uint32_t four[] = {x->d, x->x, x->y, x->z}, *which = x->code ? x->code->ptr : four,
                    n = x->code ? x->code->n_ptr : 4;
     for (uint32_t k = 0; k < n; k++) o[k] = row_operand_of(c, &c->t->locs[which[k]], scratch, begin, rows);
     for (int64_t r = 0, done = 0; r < rows->n; done += rows->length[r++]) {
-        void *ptr[SEGMENT_MAX_PTR + 2];
+        void *ptr[SEGMENT_MAX_PTR + 1];
         for (uint32_t k = 0; k < n; k++) ptr[k] = row_place(&o[k], r, done);
-        if (x->code && x->code->folds)
-            fold_places(c, (begin + done - c->out_from) / c->t->row, rows->length[r], rest, &ptr[n]);
+        if (x->code && x->code->folds) ptr[n] = (float *)c->out[0] + (begin + done - c->out_from) / c->t->row;
         if (x->code)
             x->code->fn(ptr, rows->length[r]);
         else
