@@ -102,7 +102,7 @@ check "and standard input" eval 'echo text | timeout 20 "$tmp/reads" file /dev/s
 # Nothing else opens files: a new reader or writer by itself would wait for a FIFO, or write half a file again.
 opens='(^|[^_a-zA-Z>.])(fopen|open|openat|gzopen|creat|mkstemp)\('
 # The openers themselves; /proc and /sys; what belongs to a segment, a box or a child of the library's own.
-own='^src/base/(private_file|file|alloc|unfinished|clock|src_dwarf)\.c|^src/crash/|^src/coll/shm/'
+own='^src/base/(private_file|file|alloc|unfinished|clock|process|src_dwarf)\.c|^src/crash/|^src/coll/shm/'
 own+='|^src/dist/(spawn|restart|mpirun|supervise)\.c'
 own+='|^src/device/(probe|count|build_id)\.c|^src/train/(device_stats|checkpoint_listed)\.c|^src/plan/compile\.c'
 own+='|^src/lazy/core/memory_limit\.c'

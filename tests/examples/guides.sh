@@ -17,10 +17,11 @@ blocks() {
 }
 # without margins and empty lines, on one line
 flat() { sed -E 's/^[[:space:]]+//; /^$/d' "$1" | tr '\n' '\001'; }
-# Which phases of a compilation are told depends on how long each took.
+# Which phases of a compilation are told depends on how long each took; whether two ranks say the same before the first
+# of them ends, on which is quicker.
 normal() {
     sed -E 's#[^ "(]*/([a-z_]+\.c:)#\1#g; s/[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?/#/g; s/[[:space:]]+/ /g; s/^ //; s/ $//
-        s/compile # \([^)]*\)/compile # (phases)/' "$@"
+        s/compile # \([^)]*\)/compile # (phases)/; s/\[ranks #(-#|, #)*\]/[rank #]/g' "$@"
 }
 programs=$(for f in "$root"/examples/*.c "$root"/examples/guides/*.c "$root"/examples/ray/*.c; do flat "$f"; done)
 
