@@ -7,11 +7,7 @@ set -u
 shm_before=$(shm_left; echo none) # of others, who may have been killed
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export XT_SUMMARY=off XT_TIMEOUT=100 XT_CACHE=on XT_CACHE_DIR=$tmp/cache
-# shellcheck disable=SC2086
-cc ${ASAN_BUILD:+-fsanitize=address,undefined} \
-    -std=c11 -D_GNU_SOURCE -I"$root/include" "$root/tests/examples/ranks_data.c" -o "$tmp/ranks" \
-    -L"$BUILD" -lxtrain -lm -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1
-check "the program builds" [ $? = 0 ]
+ranks_program ranks_data
 
 # 47 samples in 5 shards of 5, 17, 1, 13 and 11
 samples=47 from=0

@@ -7,11 +7,7 @@ set -u
 shm_before=$(shm_left; echo none) # of others, who may have been killed
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export XT_SUMMARY=off XT_TIMEOUT=100 XT_CACHE=on XT_CACHE_DIR=$tmp/cache
-# shellcheck disable=SC2086
-cc ${ASAN_BUILD:+-fsanitize=address,undefined} \
-    -std=c11 -D_GNU_SOURCE -I"$root/include" "$root/tests/examples/ranks_train.c" -o "$tmp/ranks" \
-    -L"$BUILD" -lxtrain -lm -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1
-check "the program builds" [ $? = 0 ]
+ranks_program ranks_train
 ranks() { CPU_NUM_DEVICES=$1 timeout 150 "$tmp/ranks" "${@:2}" >"$tmp/out" 2>&1 </dev/null; }
 line() { grep -oE "rank $1 of [0-9]+: .*" "$tmp/out" | tail -n 1; }
 weights() { line "$1" | grep -oE 'weights [0-9a-f]+'; }

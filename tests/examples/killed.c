@@ -8,6 +8,8 @@
 
 #include <xtrain/xtrain.h>
 
+#include "weights_sum.h"
+
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     x = xt_dropout(m, xt_relu(xt_batch_norm(m, "bn", xt_linear(m, "fc1", x, 16))), 0.25);
@@ -74,14 +76,9 @@ static int train(int rank, void *arg) {
                                           .background = getenv("KILLED_WAITS") ? XT_OFF : XT_ON));
     int code = xt_fit(t, &task, data(192, XT_ON), data(64, XT_OFF));
     if (code) return code;
-    unsigned long long sum = 14695981039346656037ull;
     xt_module *m = xt_trainer_module(t);
-    for (int i = 0; i < xt_module_tensors(m); i++) {
-        unsigned char bytes[1024];
-        size_t n = (size_t)xt_numel(xt_module_tensor(m, i)) * xt_dtype_size(xt_dtype_of(xt_module_tensor(m, i)));
-        if (n > sizeof bytes || !xt_read(xt_module_tensor(m, i), bytes, n)) return 1;
-        for (size_t k = 0; k < n; k++) sum = (sum ^ bytes[k]) * 1099511628211ull;
-    }
+    unsigned long long sum = weights_sum(m, NULL);
+    if (!sum) return 1;
     if (rank == 0) printf("weights %016llx\n", sum);
     fflush(stdout);
     return xt_finish();

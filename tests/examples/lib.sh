@@ -46,3 +46,9 @@ finish() {
     echo "$passed passed, $failed failed"
     [ $failed = 0 ] && [ $passed -gt 0 ]
 }
+# Builds tests/examples/NAME.c as $tmp/ranks.
+ranks_program() {
+    cc ${ASAN_BUILD:+-fsanitize=address,undefined} -std=c11 -D_GNU_SOURCE -I"$root/include" \
+        "$root/tests/examples/$1.c" -o "$tmp/ranks" -L"$BUILD" -lxtrain -lm -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1
+    check "the program builds" [ $? = 0 ]
+}

@@ -6,6 +6,8 @@
 
 #include <xtrain/xtrain.h>
 
+#include "weights_sum.h"
+
 enum { FEATURES = 4, MOST = 64 };
 static const char *mode;
 static int n_args;
@@ -149,14 +151,9 @@ static int run(int rank, void *arg) {
                                    .model_summary = XT_OFF, .seed = 5);
     xt_trainer_args(t, n_args, args);
     int code = xt_fit_data(t, &task, &module);
-    unsigned long long sum = 14695981039346656037ull;
     xt_module *m = xt_trainer_module(t);
-    for (int i = 0; !code && m && i < xt_module_tensors(m); i++) {
-        unsigned char bytes[1024];
-        size_t n = (size_t)xt_numel(xt_module_tensor(m, i)) * sizeof(float);
-        if (n > sizeof bytes || !xt_read(xt_module_tensor(m, i), bytes, n)) return 1;
-        for (size_t k = 0; k < n; k++) sum = (sum ^ bytes[k]) * 1099511628211ull;
-    }
+    unsigned long long sum = weights_sum(code ? NULL : m, NULL);
+    if (!sum) return 1;
     printf("rank %d ended: code %d, step %lld, made %d, weights %016llx\n", rank, code,
            (long long)xt_trainer_global_step(t), d.made, sum);
     fflush(stdout);

@@ -8,6 +8,8 @@
 
 #include <xtrain/xtrain.h>
 
+#include "weights_sum.h"
+
 static const char *mode;
 static int n_args;
 static char **args;
@@ -111,15 +113,9 @@ static int train(int rank, void *arg) {
     if (getenv("KEEP"))
         xt_trainer_add(t, xt_model_checkpoint(.dirpath = getenv("KEEP"), .every_n_steps = 3, .save_top_k = 1));
     int code = xt_fit(t, &task, data(48), is("swa") || is("spike") ? NULL : data(24));
-    unsigned long long sum = 14695981039346656037ull;
     xt_module *m = xt_trainer_module(t);
-    for (int i = 0; !code && m && i < xt_module_tensors(m); i++) {
-        unsigned char bytes[1024];
-        size_t n = (size_t)xt_numel(xt_module_tensor(m, i)) * xt_dtype_size(xt_dtype_of(xt_module_tensor(m, i)));
-        if (strstr(xt_module_tensor_name(m, i), "running_")) continue; /* a rank's own statistics */
-        if (n > sizeof bytes || !xt_read(xt_module_tensor(m, i), bytes, n)) return 1;
-        for (size_t k = 0; k < n; k++) sum = (sum ^ bytes[k]) * 1099511628211ull;
-    }
+    unsigned long long sum = weights_sum(code ? NULL : m, "running_"); /* without a rank's own statistics */
+    if (!sum) return 1;
     printf("rank %d of %d: code %d, step %lld, epoch %lld, weights %016llx, loss %.7g\n", rank, xt_world_size(), code,
            (long long)xt_trainer_global_step(t), (long long)xt_trainer_epoch(t), sum,
            xt_trainer_metric(t, "train/loss_epoch", true));
