@@ -49,7 +49,8 @@ typedef enum kind {
     EXTREMES,
     METRICS,
     SIZES,
-    OTHER_TENSORS
+    OTHER_TENSORS,
+    ANOTHER_BATCH
 } kind;
 typedef enum loop { PLAIN, COMPILED, NO_TRAINING } loop;
 
@@ -74,12 +75,14 @@ static bool due(int k, int i, unsigned mask) {
 }
 
 static xt_tensor frozen, unused; /* that the step itself does not read */
+static xt_tensor other; /* made before x, of its type, in the steps that ask for the first */
 static void log_one(int k, int i, kind how, xt_module *m, xt_tensor x, xt_tensor out, xt_tensor loss, bool show) {
     xt_tensor w = xt_module_find(m, "in.weight"), v = loss;
     if (how == OPS_OF_THEIR_OWN || how == BEFORE_THE_FORWARD)
         v = xt_sum(xt_square(k == 1 ? w : k == 2 ? x : xt_mul_scalar(w, 3)));
     if (how == PART_OF_THE_STEP) v = k == 1 ? loss : xt_mean(k == 2 ? out : x);
     if (how == OTHER_TENSORS) v = xt_sum(xt_mul(k == 1 ? frozen : unused, k == 3 ? xt_mean(out) : xt_mean(x)));
+    if (how == ANOTHER_BATCH) v = xt_mean(xt_square(k == 1 ? other : k == 2 ? x : out));
     if (how == NAN_WHEN_OFF) v = xt_log_e(xt_sum(xt_slice(xt_slice(x, 0, 0, 1), 1, k, k + 1))); /* -1 in other steps */
     if (show)
         print(k, i, v);
@@ -165,6 +168,10 @@ static cost run(ways w) {
         float data[BATCH * SIDE];
         for (int j = 0; j < BATCH * SIDE; j++) data[j] = sinf((float)(t.i * 7 + j));
         for (int k = 1; k < NAMES && w.how == NAN_WHEN_OFF; k++) data[k] = t.i % every[k] == every[k] - 1 ? 2 : -1;
+        float others[BATCH * SIDE];
+        for (int j = 0; j < BATCH * SIDE; j++) others[j] = 3 + cosf((float)(t.i * 5 + j));
+        bool with_other = w.how == ANOTHER_BATCH && due(1, t.i, w.mask);
+        if (with_other) other = xt_from_array(others, XT_F32, BATCH, SIDE);
         xt_tensor x = xt_from_array(data, XT_F32, BATCH, SIDE);
         unused = xt_from_array(data, XT_F32, SIDE);
         xt_optimizer_set_lr(t.opt, 0.01 / (1 + t.i));
@@ -210,7 +217,7 @@ static void try_all(const char *what, ways w) {
     if (w.lead && !w.show) assert_int_equal(three.reads, base.reads);
     /* a step's numbers go to the device once, also where another program than its own serves it; besides them the log's
      * state and a tensor that the base does not read */
-    if (w.loop != NO_TRAINING && three.uploads > base.uploads + 2)
+    if (w.loop != NO_TRAINING && w.how != ANOTHER_BATCH && three.uploads > base.uploads + 2)
         fail_msg("%s, loop %d: %lld uploads, without them %lld", what, w.loop, (long long)three.uploads,
                  (long long)base.uploads);
     for (int k = 1; k < NAMES; k++) {
@@ -240,7 +247,8 @@ static void logged(void **state) {
                  {EXTREMES, "extremes"},
                  {METRICS, "metrics"},
                  {SIZES, "sizes"},
-                 {OTHER_TENSORS, "other tensors"}};
+                 {OTHER_TENSORS, "other tensors"},
+                 {ANOTHER_BATCH, "another batch"}};
     for (size_t j = 0; j < sizeof kinds / sizeof kinds[0]; j++)
         try_all(kinds[j].name, (ways){.how = kinds[j].how, .lead = j % 3 != 2});
     try_all("of their own, without the loss", (ways){.how = OPS_OF_THEIR_OWN});

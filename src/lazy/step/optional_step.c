@@ -159,12 +159,25 @@ uint32_t optional_slot_of(const lazy_ctx *c, uint64_t id) {
     return there ? slot : 0;
 }
 
+/* Another argument for a tensor that the base reads: in a step where the optional output is on it is another tensor. */
+static ir_value *leaf_beside(lazy_ctx *c, uint32_t slot) {
+    const lazy_slot *s = &c->slots[slot];
+    if (s->is_state || !s->buf) return NULL; /* a state's buffer may be given away with the base's argument */
+    lazy_buf_retain(s->buf);
+    return lazy_new_leaf(
+        c, s->type,
+        (lazy_leaf){.buf = s->buf, .pack = -1, .slot = slot, .generation = s->generation, .layout = s->layout});
+}
+
 ir_value *optional_leaf_again(lazy_ctx *c, const struct optional_leaf *l) {
     uint32_t slot = optional_slot_of(c, l->id), pack = (uint32_t)l->id;
-    ir_value *v = slot                                                  ? lazy_leaf_of(c, slot)
-                  : l->id >> KIND_SHIFT == OF_PACK && pack < c->n_packs ? c->packs[pack].leaf
-                                                                        : NULL;
-    return v && v->type == l->type ? v : NULL;
+    if (!slot) {
+        ir_value *v = l->id >> KIND_SHIFT == OF_PACK && pack < c->n_packs ? c->packs[pack].leaf : NULL;
+        return v && v->type == l->type ? v : NULL;
+    }
+    if (c->slots[slot].type != l->type) return NULL;
+    ir_value *v = lazy_leaf_of(c, slot);
+    return v && v->user & LAZY_V_BASE ? leaf_beside(c, slot) : v;
 }
 
 xt_status optional_read_step(lazy_ctx *c, optional_registry *k, const lazy_roots *r, const uint32_t *slots,
