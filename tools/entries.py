@@ -320,7 +320,8 @@ def entry(function, exceptions, kinds):
         lines.append(f"    if (__builtin_expect({condition}, false)) {out}")
     if begins_iterations(function, exceptions):
         lines.append("    if (__builtin_expect(atomic_load_explicit(&lazy_calls_watched, memory_order_relaxed), false))"
-                     f"\n        lazy_call_begins(\"{function.shown}\", src);")
+                     f"\n        lazy_call_begins(\"{function.shown}\", src, "
+                     "__builtin_extract_return_addr(__builtin_return_address(0)));")
     result = f"({function.name})({names})"
     used = uses(function, exceptions, kinds)
     if used:

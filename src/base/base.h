@@ -137,6 +137,9 @@ typedef uint32_t src_id;
 src_id src_intern(const xt_src *where); /* NULL gives 0 */
 src_id src_from_return_address(const void *address); /* libdw; falls back to "binary+0x1234"; slow the first time */
 /* The innermost frame that is not inside this library: what a call through a function pointer is filed under. */
+/* The same with the calls around it that the compiler inlined, the outermost first; how many. */
+enum { SRC_AROUND_MAX = 7, SRC_CHAIN_MAX = SRC_AROUND_MAX + 1 };
+size_t src_chain_from_return_address(const void *address, src_id out[SRC_CHAIN_MAX]);
 src_id src_from_caller(void); /* 0 when every frame is inside */
 /* SRC_CALLED_FROM(src), first in a constructor that was given its caller's line: until it returns, errors
  * without a line of their own get that one (lazy_fail). The outermost call's line is the user's; NULL leaves

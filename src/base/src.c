@@ -112,15 +112,16 @@ bool src_hidden(src_id id) {
 typedef struct frame {
     src_id id;
     bool inside; /* a frame of this library */
+    int n_around;
+    src_id around[SRC_AROUND_MAX]; /* dwarf_found's */
 } frame;
 
 static pthread_mutex_t frames_lock = PTHREAD_MUTEX_INITIALIZER;
 static map *frames; /* address -> frame *; under frames_lock, as all of src_dwarf.c */
 static uint64_t frames_unloads;
 
-static src_id intern_found(const dwarf_found *found) {
-    return intern_slow(found->file.len ? str_cstr(&found->file) : "?", found->line,
-                       found->func.len ? str_cstr(&found->func) : "?");
+static src_id intern_found(const str *file, int line, const str *func) {
+    return intern_slow(file->len ? str_cstr(file) : "?", line, func->len ? str_cstr(func) : "?");
 }
 
 /* The answer for one address, from memory or from the debug information. `out` is a copy: the map may be dropped by
@@ -141,9 +142,13 @@ static void look_up(const void *address, frame *out) {
     }
     dwarf_found found = {.file = STR_INIT, .func = STR_INIT};
     src_dwarf_find(address, &found);
-    *out = (frame){intern_found(&found), found.inside};
-    str_free(&found.file);
-    str_free(&found.func);
+    *out = (frame){intern_found(&found.file, found.line, &found.func), found.inside, 0, {0}};
+    size_t n = found.n_around < SRC_AROUND_MAX ? found.n_around : SRC_AROUND_MAX; /* the outermost ones */
+    for (size_t i = found.n_around - n; i < found.n_around; i++) {
+        const dwarf_inlined *at = &found.around[i];
+        out->around[out->n_around++] = intern_found(&at->file, at->line, &at->func);
+    }
+    src_dwarf_found_free(&found);
     frame *kept = frames ? base_malloc(sizeof *kept) : NULL;
     if (!kept) return;
     *kept = *out;
@@ -157,6 +162,17 @@ src_id src_from_return_address(const void *address) {
     look_up(address, &f);
     pthread_mutex_unlock(&frames_lock);
     return f.id;
+}
+
+size_t src_chain_from_return_address(const void *address, src_id out[SRC_CHAIN_MAX]) {
+    frame f = {0};
+    size_t n = 0;
+    pthread_mutex_lock(&frames_lock);
+    look_up(address, &f);
+    pthread_mutex_unlock(&frames_lock);
+    for (int i = f.n_around; i-- > 0;) out[n++] = f.around[i];
+    out[n++] = f.id;
+    return n;
 }
 
 /* glibc loads libgcc_s when a stack is unwound for the first time, and ends the process where that fails: at the end of

@@ -9,6 +9,7 @@
 #include <elfutils/libdwfl.h>
 #include <dwarf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -126,13 +127,6 @@ static const char *function_at(Dwarf_Die *unit, Dwarf_Addr pc, str *out) {
     return name;
 }
 
-/* "../src/" of "../src/base/src_dwarf.c": what every source of the library begins with. */
-static bool is_own_source(const char *unit_name) {
-    static const char here[] = __FILE__, tail[] = "base/src_dwarf.c";
-    size_t n = sizeof here - sizeof tail;
-    return unit_name && n > 0 && strncmp(unit_name, here, n) == 0;
-}
-
 /* The file as the compiler was given it, which is what __FILE__ is in all other messages; libdw puts the folder of the
  * compilation in front. */
 static const char *as_given(Dwarf_Die *unit, const char *file) {
@@ -140,6 +134,52 @@ static const char *as_given(Dwarf_Die *unit, const char *file) {
     const char *folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr)), *name = dwarf_diename(unit);
     size_t n = folder ? strlen(folder) : 0;
     return n && name && name[0] != '/' && strncmp(file, folder, n) == 0 && file[n] == '/' ? file + n + 1 : file;
+}
+
+/* Where an inlined function was called, by the scope around it. */
+static void add_around(Dwarf_Die *unit, Dwarf_Die *inlined, const char *func, dwarf_found *out) {
+    Dwarf_Attribute attr;
+    Dwarf_Word file = 0, line = 0;
+    Dwarf_Files *files = NULL;
+    dwarf_inlined at = {.file = STR_INIT, .func = STR_INIT};
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attr), &file) != 0 ||
+        dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attr), &line) != 0 || line > INT_MAX ||
+        dwarf_getsrcfiles(unit, &files, NULL) != 0)
+        return;
+    const char *name = dwarf_filesrc(files, file, NULL, NULL);
+    if (!name) return;
+    str_append(&at.file, as_given(unit, name));
+    str_append(&at.func, func);
+    at.line = (int)line;
+    if (!VEC_PUSH(out->around, out->n_around, out->cap_around, at)) str_free(&at.file), str_free(&at.func);
+}
+
+static void find_around(Dwarf_Die *unit, Dwarf_Addr pc, dwarf_found *out) {
+    Dwarf_Die *at = NULL, *scopes = NULL;
+    int n = dwarf_getscopes(unit, pc, &at) > 0 ? dwarf_getscopes_die(&at[0], &scopes) : 0;
+    for (int i = 0, inner = -1; i < n; i++) {
+        int tag = dwarf_tag(&scopes[i]);
+        if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine) continue;
+        const char *name = dwarf_diename(&scopes[i]);
+        if (inner >= 0) add_around(unit, &scopes[inner], name ? name : "?", out);
+        inner = i;
+    }
+    free(scopes);
+    free(at);
+}
+
+void src_dwarf_found_free(dwarf_found *f) {
+    for (size_t i = 0; i < f->n_around; i++) str_free(&f->around[i].file), str_free(&f->around[i].func);
+    base_free(f->around);
+    str_free(&f->file);
+    str_free(&f->func);
+}
+
+/* "../src/" of "../src/base/src_dwarf.c": what every source of the library begins with. */
+static bool is_own_source(const char *unit_name) {
+    static const char here[] = __FILE__, tail[] = "base/src_dwarf.c";
+    size_t n = sizeof here - sizeof tail;
+    return unit_name && n > 0 && strncmp(unit_name, here, n) == 0;
 }
 
 /* Entries of public functions (src/api) are written by the build, in a file that is not among the sources. */
@@ -159,6 +199,7 @@ static void find_line(const module *m, uintptr_t call, bool same_module, dwarf_f
         out->line = number;
     }
     function_at(unit, call - bias, &out->func);
+    find_around(unit, call - bias, out);
     if (same_module && out->func.len) out->inside |= strncmp(out->func.data, ENTRY, sizeof ENTRY - 1) == 0;
 }
 

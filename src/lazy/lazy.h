@@ -17,6 +17,7 @@
 #include <xtrain/diag.h>
 #include <xtrain/tensor.h>
 
+#include "base/call_path.h"
 #include "device/device.h"
 #include "ir/ir.h"
 
@@ -363,6 +364,7 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src);
 typedef struct lazy_updater { /* of an optimizer */
     int64_t step; /* in which it stepped last; -1: never */
     src_id at; /* and where */
+    call_path path; /* how the program came there; 0: not looked at */
     size_t n_slots, n_calls; /* step slots and calls that were noted by then */
     bool ends_iteration; /* the next iteration's first call ends the step */
 } lazy_updater;
@@ -372,10 +374,12 @@ void lazy_updater_forget(const lazy_updater *u); /* before it dies */
 /* A call of a module by the program itself: true, and then lazy_forward_ends follows it. */
 bool lazy_forward_begins(const xt_src *src);
 void lazy_forward_ends(void);
-extern atomic_bool lazy_calls_watched; /* some loop ends its steps so: entries tell of each call before it begins */
-void lazy_call_begins(const char *what, const xt_src *src);
+/* Some loop may end its steps so: entries tell of each call before it begins, and of the address that it returns to. */
+extern atomic_bool lazy_calls_watched;
+void lazy_call_begins(const char *what, const xt_src *src, const void *returns_to);
 /* Of a function that makes no tensor, but may be an iteration's first: its number among the step's noted calls. */
 size_t lazy_call_noted(const xt_src *src);
+bool lazy_call_is_ahead(size_t call); /* it is of the iteration behind the latest update, by where it stands */
 bool lazy_trace_is_empty(void); /* nothing is recorded or asked for, and a boundary may come */
 void lazy_end_build(const xt_src *src); /* ends a step that only parameters were made in, which does not count as one */
 void lazy_building(bool on); /* in between: values of sources are not asked for unless a program reads them */

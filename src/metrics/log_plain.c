@@ -75,11 +75,24 @@ void log_plain_before(log_engine *e) {
     end_call(e);
 }
 
+/* Those of the iteration that is over first; how many they are. */
+static size_t over_first(log_set *set) {
+    size_t n = 0;
+    for (size_t i = 0; i < set->n_pending; i++) {
+        log_pending p = set->pending[i];
+        if (lazy_call_is_ahead(p.call)) continue;
+        set->pending[i] = set->pending[n];
+        set->pending[n++] = p;
+    }
+    return n;
+}
+
 /* A loop whose step goes on: a row that is due has the state's value as it is now. */
 void log_plain_round(log_engine *e, log_set *set, int64_t updates) {
     int64_t now = counter_get(COUNTER_optimizer_steps);
     begin_loop(e);
-    log_record_round(set, set->n_pending);
+    size_t over = over_first(set);
+    if (over) log_record_round(set, over);
     if (set != &e->sets[LOG_TRAIN]) {
         set->window_begins = true;
         return;

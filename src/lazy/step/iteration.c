@@ -15,13 +15,17 @@
  * error there), and loops in which gradients flow from one iteration into the one before. */
 #include "lazy/step/iteration.h"
 
+enum { MARKED = 3 }; /* after so many steps a loop is known to have boundaries, and nothing is looked at any more */
+
 atomic_bool lazy_calls_watched;
 
 static void trace_cleared(lazy_ctx *c) {
     lazy_iteration *it = c->iteration;
+    if (it->by && !it->by->ends_iteration && it->n_marked < MARKED) it->n_marked++;
     it->by = NULL;
     it->learned = NULL;
-    it->n_roots = it->n_calls = it->n_aside = 0;
+    it->n_roots = it->n_calls = it->n_aside = it->n_looked = 0;
+    it->now = (iteration_place){0};
     it->n_flows = 0;
 }
 
@@ -34,8 +38,14 @@ static void freed(lazy_ctx *c) {
     base_free(it->roots);
     base_free(it->calls);
     base_free(it->aside);
+    base_free(it->looked);
     base_free(it);
     c->iteration = NULL;
+}
+
+/* Where the loop has no boundaries, or is not yet known to have them. */
+static bool looks(const lazy_iteration *it) {
+    return it->n_marked < MARKED || it->first.n;
 }
 
 static const lazy_guest guest = {.trace_cleared = trace_cleared, .freed = freed};
@@ -56,7 +66,8 @@ static void keep_tensors(lazy_ctx *c, const lazy_iteration *it, bool ours) {
         lazy_slot *s = &c->slots[c->step_slots[i]];
         if (!s->live || s->persistent || s->failed || s->outlives_step) continue;
         bool behind = i >= it->n_slots;
-        if (s->value && (s->is_loss || (ours && (behind || lazy_lines_have(&it->carried, s->src)))))
+        if (s->value &&
+            (s->is_loss || (ours && (behind || iteration_places_have(&it->carried, (iteration_place){s->src, 0})))))
             ok = keep(c, c->step_slots[i], it->by->at);
         else if (s->buf && !s->value)
             s->outlives_step = ours && (behind || s->before_loop || s->leaf);
@@ -82,7 +93,9 @@ static lazy_iteration *iteration_of(lazy_ctx *c) {
     if (c->iteration) return c->iteration;
     pthread_once(&once, observe);
     c->iteration = base_calloc(1, sizeof *c->iteration);
-    if (c->iteration) lazy_attend(c, &guest);
+    if (!c->iteration) return NULL;
+    atomic_store_explicit(&lazy_calls_watched, true, memory_order_relaxed);
+    lazy_attend(c, &guest);
     return c->iteration;
 }
 
@@ -94,7 +107,7 @@ static void tell(const lazy_iteration *it, src_id again) {
             "xt_optimizer_step at %s came again and nothing had ended the step: from the next iteration on, its first "
             "call behind the update at %s (that at %s) ends it, as an xt_mark_step at the head of the loop would",
             src_text(again, at, sizeof at), src_text(it->by->at, last, sizeof last),
-            src_text(it->first.at[0], first, sizeof first));
+            src_text(it->first.at[0].line, first, sizeof first));
 }
 
 /* The step cannot end, and each iteration takes longer than the one before. */
@@ -115,6 +128,7 @@ static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, src_id
     size_t calls;
     bool others = it->learned && it->learned != u; /* of the same iteration as the one that showed it */
     if (others || lazy_draw_step_given()) return;
+    it->n_marked = 0;
     if (!lazy_iteration_learn(c, it, u, &calls)) {
         if (it->flows) tell_flows(again);
         return;
@@ -123,7 +137,6 @@ static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, src_id
     lazy_came_round(calls);
     bool known = it->by->ends_iteration;
     it->by->ends_iteration = true;
-    atomic_store_explicit(&lazy_calls_watched, true, memory_order_relaxed);
     for (size_t i = 0; i < c->n_step_slots; i++) c->slots[c->step_slots[i]].before_loop = true;
     if (!known) tell(it, again);
 }
@@ -153,6 +166,8 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
     if (!it) return;
     u->step = c->step;
     u->at = src_intern(src);
+    if (looks(it) && it->now.line == u->at && !it->now.path) it->now.path = call_path_now(it->returns_to);
+    u->path = it->now.line == u->at ? it->now.path : 0;
     it->by = u;
     c->used.updates++;
     it->op = c->b.block->last;
@@ -192,7 +207,7 @@ static bool is_aside(const lazy_ctx *c, lazy_iteration *it) {
     bool open = last && last->end == SIZE_MAX;
     if (open && !now) last->end = c->n_step_slots;
     if (now && !open) {
-        lazy_iteration_call fresh = {0, c->n_step_slots, SIZE_MAX};
+        lazy_iteration_call fresh = {.begin = c->n_step_slots, .end = SIZE_MAX};
         if (!VEC_PUSH(it->aside, it->n_aside, it->cap_aside, fresh)) return now; /* a step may end later */
     }
     return now;
@@ -205,12 +220,25 @@ static void end_iteration(lazy_ctx *c, const lazy_iteration *it, const char *wha
     lazy_end_if_lost(what, src);
 }
 
-void lazy_call_begins(const char *what, const xt_src *src) {
+/* Calls behind an update are looked at: how the program came there. */
+static void look(const lazy_ctx *c, lazy_iteration *it) {
+    it->now.path = call_path_now(it->returns_to);
+    lazy_looked l = {it->now, c->n_step_slots};
+    if (!VEC_PUSH(it->looked, it->n_looked, it->cap_looked, l)) it->now.path = 0;
+}
+
+void lazy_call_begins(const char *what, const xt_src *src, const void *returns_to) {
     lazy_ctx *c = lazy_ctx_there();
     lazy_iteration *it = c ? c->iteration : NULL;
-    if (!it || !it->by || !it->by->ends_iteration || c->in_boundary || is_aside(c, it)) return;
-    src_id line = src_intern(src);
-    if ((!lazy_lines_have(&it->first, line) && !lazy_above_update(it, line)) || !may_end(c)) return;
+    if (!it || c->in_boundary || !looks(it) || !may_end(c)) return;
+    it->now = (iteration_place){src_intern(src), 0};
+    it->returns_to = returns_to;
+    if (!it->by) return;
+    bool aside = is_aside(c, it), may_be_first = iteration_places_have(&it->first, it->now);
+    if (!it->by->ends_iteration || may_be_first || !iteration_places_have(&it->behind, it->now)) look(c, it);
+    if (!it->by->ends_iteration) return;
+    bool is_first = !aside && iteration_places_have(&it->first, it->now);
+    if (!is_first && !lazy_above_update(it, it->now)) return;
     if (!lazy_iteration_has_begun(c, it)) end_iteration(c, it, what, src);
 }
 
@@ -220,12 +248,20 @@ static size_t note_call(const xt_src *src, bool makes) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_iteration *it = c && !c->replay_log && !c->loop && !lazy_inside() ? iteration_of(c) : NULL;
     if (!it) return SIZE_MAX;
-    lazy_iteration_call call = {src_intern(src), c->n_step_slots, makes ? SIZE_MAX : c->n_step_slots};
+    iteration_place at = {src_intern(src), 0};
+    if (it->now.line == at.line) at = it->now;
+    lazy_iteration_call call = {at, c->n_step_slots, makes ? SIZE_MAX : c->n_step_slots};
     return VEC_PUSH(it->calls, it->n_calls, it->cap_calls, call) ? it->n_calls - 1 : SIZE_MAX;
 }
 
 size_t lazy_call_noted(const xt_src *src) {
     return note_call(src, false);
+}
+
+bool lazy_call_is_ahead(size_t call) {
+    const lazy_ctx *c = lazy_ctx_there();
+    const lazy_iteration *it = c ? c->iteration : NULL;
+    return it && it->by && call >= it->calls_then && call < it->n_calls && lazy_above_update(it, it->calls[call].at);
 }
 
 bool lazy_forward_begins(const xt_src *src) {

@@ -1,23 +1,33 @@
 /* Between iteration.c (when a loop without boundaries ends its steps) and iteration_start.c (where its iterations
- * begin). Both know a program by its lines alone. */
+ * begin). Both know a program by the places of its calls alone. */
 #ifndef XT_SRC_LAZY_ITERATION_H
 #define XT_SRC_LAZY_ITERATION_H
 
 #include "lazy/step/step.h"
 
-typedef struct lazy_lines { /* a set; a loop's body has some dozen at most */
-    src_id *at;
+typedef struct iteration_place {
+    src_id line;
+    call_path path; /* 0: not known, which is like any */
+} iteration_place;
+typedef struct iteration_places { /* a set; a loop's body has some dozen at most */
+    iteration_place *at;
     size_t n, cap;
-} lazy_lines;
-bool lazy_lines_have(const lazy_lines *l, src_id line);
-bool lazy_above_update(const lazy_iteration *it, src_id line); /* a call there is of the next iteration */
+} iteration_places;
+bool iteration_places_have(const iteration_places *l, iteration_place p);
+bool lazy_above_update(const lazy_iteration *it, iteration_place p); /* a call there is of the next iteration */
 
 /* By the program itself, of a module, which made the step slots [begin, end), or of what makes none (logging): there
  * begin is end. */
 typedef struct lazy_iteration_call {
-    src_id at;
+    iteration_place at;
     size_t begin, end; /* end SIZE_MAX: under way, or left by longjmp */
 } lazy_iteration_call;
+
+/* A call whose path was looked at: when there were so many step slots, and by which line. */
+typedef struct lazy_looked {
+    iteration_place at;
+    size_t slots;
+} lazy_looked;
 
 struct lazy_iteration {
     /* of the trace */
@@ -35,12 +45,17 @@ struct lazy_iteration {
     /* step slots that were made since without gradients, or in another mode than the update's: an evaluation's */
     lazy_iteration_call *aside;
     size_t n_aside, cap_aside;
+    lazy_looked *looked;
+    size_t n_looked, cap_looked;
+    iteration_place now; /* the latest call that entries told of */
+    const void *returns_to;
     /* of the loop */
-    lazy_lines first; /* of the calls that an iteration may begin with */
-    lazy_lines behind; /* of what is made between the update and those */
-    lazy_lines differentiated; /* of what backward passes went through */
+    int n_marked; /* steps that something else ended behind an update, one after the other */
+    iteration_places first; /* of the calls that an iteration may begin with */
+    iteration_places behind; /* of what is made between the update and those */
+    iteration_places differentiated; /* of what backward passes went through, lines alone */
     size_t n_both; /* tensors of lines that are both, between an update and the next iteration, at most */
-    lazy_lines carried; /* of what an iteration takes over from the one before */
+    iteration_places carried; /* of what an iteration takes over from the one before, lines alone */
 };
 
 /* At the second update of `u` in this step: adds what it shows of the lines. False where gradients flow back from this

@@ -10,29 +10,57 @@
  * alive. One that is found too early would cut gradients or let tensors die, so a line that D E has too is none, and
  * where more is made on lines that are of both (a function that both call, a loop on one line) than D E had, the step
  * goes on. Calls that only some iterations make (a value logged every tenth time) are in neither part: one that stands
- * above the update in the function of the update is of the next iteration, for the program came there by the loop. */
+ * above the update is of the next iteration, for the program came there by the loop.
+ *
+ * A function that learns or measures, as it is told, makes A B C and D E on the same lines; there the way that the
+ * program came tells them apart (call_path.h), and of two ways what stands above is said by the lines of the function
+ * that they part in. */
 #include "lazy/step/iteration.h"
 
-/* --- sets of lines --- */
-bool lazy_lines_have(const lazy_lines *l, src_id line) {
+/* --- sets of places --- */
+static bool same_place(iteration_place a, iteration_place b) {
+    return a.line == b.line && (a.path == b.path || !a.path || !b.path);
+}
+
+bool iteration_places_have(const iteration_places *l, iteration_place p) {
     for (size_t i = 0; i < l->n; i++)
-        if (l->at[i] == line) return true;
+        if (same_place(l->at[i], p)) return true;
     return false;
 }
 
-static bool add_line(lazy_lines *l, src_id line) {
-    return !line || lazy_lines_have(l, line) || VEC_PUSH(l->at, l->n, l->cap, line);
+static bool have_line(const iteration_places *l, src_id line) {
+    return iteration_places_have(l, (iteration_place){line, 0});
 }
 
-static void remove_line(lazy_lines *l, src_id line) {
+static bool add_place(iteration_places *l, iteration_place p) {
     for (size_t i = 0; i < l->n; i++)
-        if (l->at[i] == line) l->at[i--] = l->at[--l->n];
+        if (l->at[i].line == p.line && l->at[i].path == p.path) return true;
+    return !p.line || VEC_PUSH(l->at, l->n, l->cap, p);
 }
 
-bool lazy_above_update(const lazy_iteration *it, src_id line) {
-    const xt_src *call = src_get(line), *update = src_get(it->by->at);
-    return line && it->by->at && call->file == update->file && call->func == update->func && /* interned */
-           call->line < update->line && !lazy_lines_have(&it->behind, line);
+static bool add_line(iteration_places *l, src_id line) {
+    return add_place(l, (iteration_place){line, 0});
+}
+
+static void remove_place(iteration_places *l, iteration_place p) {
+    for (size_t i = 0; i < l->n; i++)
+        if (same_place(l->at[i], p)) l->at[i--] = l->at[--l->n];
+}
+
+static bool line_above(src_id call, src_id update) {
+    const xt_src *a = src_get(call), *b = src_get(update);
+    return call && update && a->file == b->file && a->func == b->func && a->line < b->line; /* interned */
+}
+
+/* By the function in which their ways part; no where that is not known. */
+static bool parts_above(const lazy_iteration *it, iteration_place p) {
+    src_id call, update;
+    return call_path_fork(p.path, it->by->path, &call, &update) && line_above(call, update);
+}
+
+bool lazy_above_update(const lazy_iteration *it, iteration_place p) {
+    bool above = p.path && it->by->path ? parts_above(it, p) : line_above(p.line, it->by->at);
+    return above && !iteration_places_have(&it->behind, p);
 }
 
 /* --- gradients --- */
@@ -88,19 +116,35 @@ typedef struct place {
     size_t slots, calls;
 } place;
 
-/* Steps over the event before `at`, but not beyond `least`; its line, 0 where there is none. */
-static src_id step_back(const lazy_ctx *c, const lazy_iteration *it, place *at, place least) {
+/* By which way a slot's line was come to, where that was looked at. */
+static iteration_place place_made(const lazy_ctx *c, const lazy_iteration *it, size_t slot) {
+    iteration_place p = {made(c, slot)->src, 0};
+    for (size_t i = it->n_looked; i-- > 0;) {
+        if (it->looked[i].slots > slot) continue;
+        if (it->looked[i].at.line == p.line) p = it->looked[i].at;
+        break;
+    }
+    return p;
+}
+
+typedef struct event {
+    iteration_place at; /* of line 0: none */
+    bool makes; /* a slot, that before which the step is then */
+} event;
+
+/* Steps over the event before `at`, but not beyond `least`. */
+static event step_back(const lazy_ctx *c, const lazy_iteration *it, place *at, place least) {
     while (at->slots > least.slots || at->calls > least.calls) {
         const lazy_iteration_call *call = at->calls > least.calls ? &it->calls[at->calls - 1] : NULL;
         if (call && (call->begin >= at->slots || call->end > call->begin)) {
             at->calls--;
-            if (call->begin == call->end) return call->at;
+            if (call->begin == call->end) return (event){call->at, false};
         } else if (at->slots == least.slots)
             at->calls--;
         else if (counts(made(c, --at->slots)))
-            return made(c, at->slots)->src;
+            return (event){place_made(c, it, at->slots), true};
     }
-    return 0;
+    return (event){{0}, false};
 }
 
 /* Where the longest common end of two parts of the step begins, in the second. */
@@ -108,17 +152,17 @@ static place common_end(const lazy_ctx *c, const lazy_iteration *it, place first
     const place none = {0, 0};
     place start = second;
     for (;;) {
-        src_id a = step_back(c, it, &first, none), b = step_back(c, it, &second, least);
-        if (!a || a != b) return start;
+        event a = step_back(c, it, &first, none), b = step_back(c, it, &second, least);
+        if (!a.at.line || !same_place(a.at, b.at)) return start;
         start = second;
     }
 }
 
-/* The line of the program's own call that made it: within a module's function the call of the module. */
-static src_id line_of_call(const lazy_ctx *c, const lazy_iteration *it, size_t slot) {
+/* The place of the program's own call that made it: within a module's function the call of the module. */
+static iteration_place place_of_call(const lazy_ctx *c, const lazy_iteration *it, size_t slot) {
     for (size_t i = 0; i < it->n_calls; i++)
         if (it->calls[i].begin <= slot && slot < it->calls[i].end) return it->calls[i].at;
-    return made(c, slot)->src;
+    return place_made(c, it, slot);
 }
 
 /* --- what is learned --- */
@@ -183,9 +227,9 @@ static size_t first_walked(const lazy_ctx *c, const lazy_iteration *it, uint64_t
 /* The iteration begins at `start` at the latest, and no later than with slot `walked`. */
 static bool list_first(const lazy_ctx *c, lazy_iteration *it, place start, size_t walked) {
     bool ok = true;
-    for (size_t i = start.slots; i <= walked && ok; i++) ok = add_line(&it->first, line_of_call(c, it, i));
+    for (size_t i = start.slots; i <= walked && ok; i++) ok = add_place(&it->first, place_of_call(c, it, i));
     for (size_t i = start.calls; i < it->n_calls && it->calls[i].begin <= walked && ok; i++)
-        ok = add_line(&it->first, it->calls[i].at);
+        ok = add_place(&it->first, it->calls[i].at);
     return ok;
 }
 
@@ -194,12 +238,12 @@ static bool list_behind(const lazy_ctx *c, lazy_iteration *it, place start) {
     bool ok = true;
     for (size_t i = it->n_slots; i < start.slots && ok; i++) {
         if (!counts(made(c, i)) || is_aside(it, i)) continue;
-        ok = add_line(&it->behind, made(c, i)->src);
-        remove_line(&it->first, line_of_call(c, it, i));
+        ok = add_place(&it->behind, place_made(c, it, i));
+        remove_place(&it->first, place_of_call(c, it, i));
     }
     for (size_t i = it->calls_then; i < start.calls && ok; i++) {
-        ok = add_line(&it->behind, it->calls[i].at);
-        remove_line(&it->first, it->calls[i].at);
+        ok = add_place(&it->behind, it->calls[i].at);
+        remove_place(&it->first, it->calls[i].at);
     }
     return ok;
 }
@@ -210,11 +254,24 @@ static bool may_flow(const lazy_ctx *c, const lazy_iteration *it, size_t i) {
     return s->live && !s->is_state && s->value && lazy_v_needs_grad(s->value) && !is_aside(it, i);
 }
 
-/* A call without tensors at the head, which the iteration before (calls [0, then)) did not make. */
-static bool is_of_some(const lazy_iteration *it, const lazy_iteration_call *call, size_t slots, size_t then) {
-    for (size_t i = 0; i < then; i++)
-        if (it->calls[i].at == call->at) return false;
-    return call->begin == slots && call->end == slots && lazy_above_update(it, call->at);
+/* Stands above the update: a call without tensors which the iteration before (calls [0, then)) did not make, or
+ * anything that came another way. */
+static bool is_above(const lazy_iteration *it, event e, size_t then) {
+    if (!e.at.line || (!e.at.path && e.makes)) return false;
+    for (size_t i = 0; i < then && !e.at.path; i++)
+        if (it->calls[i].at.line == e.at.line) return false;
+    return lazy_above_update(it, e.at);
+}
+
+/* Over what is above the update, from `start` on backwards. */
+static place step_above(const lazy_ctx *c, const lazy_iteration *it, place start, place update) {
+    for (;;) {
+        place before = start;
+        event e = step_back(c, it, &before, update);
+        if (e.makes) e.at = place_of_call(c, it, before.slots);
+        if (!is_above(it, e, update.calls)) return start;
+        start = before;
+    }
 }
 
 bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, size_t *out_calls) {
@@ -229,15 +286,14 @@ bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u
         start.slots = walked;
         while (start.calls > update.calls && it->calls[start.calls - 1].begin >= walked) start.calls--;
     }
-    while (start.calls > update.calls && is_of_some(it, &it->calls[start.calls - 1], start.slots, update.calls))
-        start.calls--;
+    start = step_above(c, it, start, update);
     *out_calls = start.calls;
     if (!list_differentiated(c, it, mark)) return false;
     if (!list_first(c, it, start, walked) || !list_behind(c, it, start)) return false;
-    for (size_t i = 0; i < it->behind.n; i++) remove_line(&it->first, it->behind.at[i]);
+    for (size_t i = 0; i < it->behind.n; i++) remove_place(&it->first, it->behind.at[i]);
     size_t both = 0;
     for (size_t i = it->n_slots; i < start.slots; i++)
-        both += may_flow(c, it, i) && lazy_lines_have(&it->differentiated, made(c, i)->src);
+        both += may_flow(c, it, i) && have_line(&it->differentiated, made(c, i)->src);
     if (both > it->n_both) it->n_both = both;
     return it->first.n && list_carried(c, it, start.slots);
 }
@@ -246,8 +302,8 @@ bool lazy_iteration_has_begun(const lazy_ctx *c, const lazy_iteration *it) {
     size_t both = 0;
     for (size_t i = it->n_slots; i < c->n_step_slots; i++) {
         if (!may_flow(c, it, i)) continue;
-        if (!lazy_lines_have(&it->behind, made(c, i)->src)) return true;
-        both += lazy_lines_have(&it->differentiated, made(c, i)->src);
+        if (!have_line(&it->behind, made(c, i)->src)) return true;
+        both += have_line(&it->differentiated, made(c, i)->src);
     }
     return both > it->n_both;
 }

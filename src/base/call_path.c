@@ -1,0 +1,77 @@
+/* Paths are few, one for each place of the program that is looked at, and are kept for the whole process. Where the
+ * compiler copied a call (a loop that it unrolled) one place has several paths; who compares must bear that. */
+#include "base/call_path.h"
+
+#include <execinfo.h>
+#include <pthread.h>
+
+enum { FRAMES_MAX = 48, PATHS_MAX = 1 << 14 };
+
+typedef struct path {
+    size_t n;
+    const void *at[]; /* the call's own first */
+} path;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static map *ids; /* the addresses -> number; under the lock, as what follows */
+static path **paths;
+static size_t n_paths, cap_paths;
+
+static call_path add(const void *const *at, size_t n) {
+    path *p = n_paths < PATHS_MAX ? base_malloc(sizeof *p + n * sizeof *at) : NULL;
+    if (!p) return 0;
+    p->n = n;
+    memcpy(p->at, at, n * sizeof *at);
+    call_path id = (call_path)(n_paths + 1);
+    if (VEC_PUSH(paths, n_paths, cap_paths, p) && map_put(ids, at, n * sizeof *at, (void *)(uintptr_t)id, NULL))
+        return id;
+    if (n_paths == id) n_paths--;
+    base_free(p);
+    return 0;
+}
+
+static call_path number_of(const void *const *at, size_t n) {
+    pthread_mutex_lock(&lock);
+    if (!ids) ids = map_new();
+    call_path id = ids ? (call_path)(uintptr_t)map_get(ids, at, n * sizeof *at) : 0;
+    if (ids && !id) id = add(at, n);
+    pthread_mutex_unlock(&lock);
+    return id;
+}
+
+call_path call_path_now(const void *returns_to) {
+    void *stack[FRAMES_MAX];
+    int n = backtrace(stack, FRAMES_MAX);
+    for (int i = 0; i < n; i++)
+        if (__builtin_extract_return_addr(stack[i]) == returns_to)
+            return number_of((const void *const *)&stack[i], (size_t)(n - i));
+    return 0;
+}
+
+static const path *path_of(call_path id) {
+    pthread_mutex_lock(&lock);
+    const path *p = id && id <= n_paths ? paths[id - 1] : NULL;
+    pthread_mutex_unlock(&lock);
+    return p;
+}
+
+static bool known(src_id id) {
+    return id && src_get(id)->line > 0;
+}
+
+bool call_path_fork(call_path a, call_path b, src_id *out_a, src_id *out_b) {
+    const path *p = path_of(a), *q = path_of(b);
+    if (!p || !q) return false;
+    size_t i = p->n, j = q->n;
+    while (i && j && p->at[i - 1] == q->at[j - 1]) i--, j--;
+    if (i == p->n) return false; /* of threads that began elsewhere */
+    if (!i) i = 1; /* a call of a function of the program's own that this library calls back from */
+    if (!j) j = 1;
+    src_id at[SRC_CHAIN_MAX], bt[SRC_CHAIN_MAX];
+    size_t n = src_chain_from_return_address(p->at[i - 1], at), m = src_chain_from_return_address(q->at[j - 1], bt),
+           k = 0;
+    while (k + 1 < n && k + 1 < m && at[k] == bt[k]) k++;
+    *out_a = at[k];
+    *out_b = bt[k];
+    return known(at[k]) && known(bt[k]);
+}
