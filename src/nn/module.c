@@ -109,7 +109,7 @@ xt_module *(xt_sub)(xt_module *m, const char *name, int index) {
 
 void xt_share(xt_module *m, const char *name) {
     char *full = m ? nn_full_name(m, name, "") : NULL;
-    if (full) map_put(m->root->shared, full, strlen(full), m, NULL);
+    if (full && !map_put(m->root->shared, full, strlen(full), m, NULL)) lazy_fail(status_oom(64, "a layer's name"));
     base_free(full);
 }
 
@@ -211,6 +211,7 @@ char *nn_full_name(const xt_module *m, const char *layer, const char *leaf) {
     if (*layer) str_printf(&s, "%s%s", s.len ? "." : "", layer);
     if (*leaf) str_printf(&s, "%s%s", s.len ? "." : "", leaf);
     char *out = s.failed ? NULL : base_strdup(str_cstr(&s));
+    if (!out) lazy_fail(status_oom(s.len + 1, "a layer's name"));
     str_free(&s);
     return out;
 }
@@ -258,7 +259,11 @@ bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer) {
                    "call xt_share(m, \"%s\") to share weights",
                    full, src_text((src_id)(before - 1), at, sizeof at), layer);
     }
-    if (!before) map_put(m->root->called, full, strlen(full), (void *)(uintptr_t)(src_intern(src) + 1), NULL);
+    void *at_call = (void *)(uintptr_t)(src_intern(src) + 1);
+    if (!before && !map_put(m->root->called, full, strlen(full), at_call, NULL)) {
+        lazy_fail(status_oom(64, "a layer's name"));
+        ok = false;
+    }
     if (ok) lazy_path_push(full);
     base_free(full);
     return ok;

@@ -250,7 +250,7 @@ xt_status nn_load_opened(const xt_src *src, xt_module *m, struct st_file *f, con
 xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data);
 void nn_count_text(double n, char out[32]); /* Lightning's way: 123, 1.2 K, 12.3 M, 400 T, 5,000 T */
 void nn_append_summary(str *text, const xt_module *m, int most); /* the table of layers, at most so many lines */
-char *nn_full_name(const xt_module *m, const char *layer, const char *leaf); /* base_free */
+char *nn_full_name(const xt_module *m, const char *layer, const char *leaf); /* base_free; NULL with an error pending */
 
 /* What layers share: the error for an input that does not fit (or the input's own error), and the dtype of
  * parameters for it. */
