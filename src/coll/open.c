@@ -28,7 +28,7 @@ xt_status coll_create(int size, char **out_name) {
     return status_new(XT_INTERNAL, NULL, "no transport makes the rendezvous of %d ranks", size);
 }
 
-xt_status coll_open(const char *name, int rank, int size, double timeout, coll_group **out) {
+static xt_status open_named(const char *name, int rank, int size, bool later, double timeout, coll_group **out) {
     *out = NULL;
     if (size < 1 || rank < 0 || rank >= size)
         return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d of %d; ranks go from 0 to size - 1", rank, size);
@@ -37,14 +37,18 @@ xt_status coll_open(const char *name, int rank, int size, double timeout, coll_g
                           "rank %d of %d has no rendezvous: XT_RENDEZVOUS is empty; start the ranks by xt_launch, "
                           "xtrain launch or mpirun, or give all of them the same word in XT_RENDEZVOUS",
                           rank, size);
-    return group_open(transport_for(name, size), name, rank, size, coll_deadline(timeout), out);
+    return group_open(transport_for(name, size), name, rank, size, later, coll_deadline(timeout), out);
+}
+
+xt_status coll_open(const char *name, int rank, int size, double timeout, coll_group **out) {
+    return open_named(name, rank, size, false, timeout, out);
 }
 
 xt_status coll_duplicate(coll_group *g, const char *tag, double timeout, coll_group **out) {
     char *name = NULL;
     *out = NULL;
     XT_TRY(g->transport->duplicate_name(g, tag, coll_deadline(timeout), &name));
-    xt_status st = coll_open(name, g->rank, g->size, timeout, out);
+    xt_status st = open_named(name, g->rank, g->size, true, timeout, out);
     if (g->rank == 0 || st) coll_destroy(name); /* all are in, or will not come */
     base_free(name);
     return st;

@@ -14,11 +14,12 @@ xt_status group_new(int rank, int size, coll_group **out) {
     return NULL;
 }
 
-xt_status group_open(const coll_transport *t, const char *name, int rank, int size, int64_t deadline,
+xt_status group_open(const coll_transport *t, const char *name, int rank, int size, bool later, int64_t deadline,
                      coll_group **out) {
     coll_group *g = NULL;
     XT_TRY(group_new(rank, size, &g));
     g->transport = t;
+    g->later = later;
     xt_status st = t->open(g, name, deadline);
     if (!st && name && !(g->name = base_strdup(name))) st = status_oom(strlen(name), "a group of ranks");
     if (st) {

@@ -111,6 +111,7 @@ struct coll_group {
     const coll_ops *ops;
     void *state; /* the ops' own */
     int rank, size;
+    bool later; /* group_open's */
     uint64_t tag;
     pthread_mutex_t lock; /* one collective at a time */
     coll_job *first_job, *last_job; /* started and not done, in order: the first one makes progress */
@@ -125,8 +126,9 @@ struct coll_group {
 };
 
 xt_status group_new(int rank, int size, coll_group **out);
-/* A group of its own, joined by a row of the transports. */
-xt_status group_open(const coll_transport *t, const char *name, int rank, int size, int64_t deadline, coll_group **out);
+/* A group of its own, joined by a row of the transports. `later`: its ranks have joined the run before. */
+xt_status group_open(const coll_transport *t, const char *name, int rank, int size, bool later, int64_t deadline,
+                     coll_group **out);
 /* Every collective is bracketed by enter, or enter_alone, which finishes first what was started, and leave. */
 xt_status group_enter(coll_group *g);
 xt_status group_enter_alone(coll_group *g);

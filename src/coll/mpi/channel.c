@@ -34,7 +34,7 @@ static void free_channel(coll_channel *m) {
 }
 
 static xt_status set_up(coll_channel *m, const char *what, int64_t deadline) {
-    mpi_join_as as = {what, MPI_TAG_MAIL};
+    mpi_join_as as = {what, MPI_TAG_MAIL, "come to this"};
     XT_TRY(mpi_lib_get(deadline, &m->mpi));
     XT_TRY(mpi_lib_check(m->mpi, m->mpi->Comm_rank(m->mpi->world, &m->rank), "MPI_Comm_rank"));
     XT_TRY(mpi_lib_check(m->mpi, m->mpi->Comm_size(m->mpi->world, &m->size), "MPI_Comm_size"));

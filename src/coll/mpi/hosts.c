@@ -119,7 +119,7 @@ static xt_status open_sum(mpi_hosts *h, const char *tag, int64_t deadline) {
     str_printf(&name, "%s.%s.host%d", job, tag, h->order[h->begins[h->own]]);
     base_free(job);
     int64_t soonest = coll_now() + 1000000000;
-    xt_status st = group_open(&shm_transport, str_cstr(&name), h->place, h->here,
+    xt_status st = group_open(&shm_transport, str_cstr(&name), h->place, h->here, true,
                               deadline > soonest ? deadline : soonest, &h->sum);
     str_free(&name);
     return st;

@@ -12,15 +12,14 @@ static mpi_card own_card(void) {
     return c;
 }
 
-static xt_status missing_cards(const mpi_card *cards, int size, const char *what) {
+static xt_status missing_cards(const mpi_card *cards, int size, const mpi_join_as *as) {
     str text = STR_INIT;
     int n = 0;
     for (int r = 1; r < size; r++)
         if (!cards[r].pid) str_printf(&text, "%s%d", n++ ? ", " : "", r);
-    xt_status st =
-        status_new(XT_DEADLINE_EXCEEDED, NULL,
-                   "%s: did not come: rank%s %s, which %s not joined the run; a larger limit is set by XT_TIMEOUT",
-                   what, n == 1 ? "" : "s", str_cstr(&text), n == 1 ? "has" : "have");
+    xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL,
+                              "%s: did not come: rank%s %s, which %s not %s; a larger limit is set by XT_TIMEOUT",
+                              as->what, n == 1 ? "" : "s", str_cstr(&text), n == 1 ? "has" : "have", as->not_done);
     str_free(&text);
     return st;
 }
@@ -39,7 +38,7 @@ static xt_status collect(const mpi_lib *m, const mpi_join_as *as, int size, int6
             have++;
             continue;
         }
-        if (coll_now() > deadline) return missing_cards(cards, size, as->what);
+        if (coll_now() > deadline) return missing_cards(cards, size, as);
         mpi_backoff(&turn);
     }
     return NULL;

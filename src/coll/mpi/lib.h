@@ -42,6 +42,7 @@ typedef struct mpi_card { /* what a rank says of itself */
 typedef struct mpi_join_as {
     const char *what; /* in messages */
     int tag; /* of the cards, one per user */
+    const char *not_done; /* what a rank that does not come has not done */
 } mpi_join_as;
 enum { MPI_TAG_RUN = 28601, MPI_TAG_MAIL = 28602 };
 /* The error on rank 0 names the ranks that did not come. out_cards (NULL = not wanted; base_free): complete on rank 0,

@@ -103,7 +103,7 @@ static const coll_ops mpi_ops = {
 };
 
 static xt_status make_comm(coll_group *g, mpi_state *s, int64_t deadline) {
-    static const mpi_join_as as = {"joining the other ranks by MPI", MPI_TAG_RUN};
+    static const mpi_join_as as = {"joining the other ranks by MPI", MPI_TAG_RUN, "joined the run"};
     int rank, size;
     XT_TRY(mpi_lib_get(deadline, &s->mpi));
     XT_TRY(mpi_lib_check(s->mpi, s->mpi->Comm_rank(s->mpi->world, &rank), "MPI_Comm_rank"));

@@ -14,6 +14,7 @@ xt_status shm_join(coll_group *g, const char *name, const coll_ops *ops, const c
         base_free(s);
         return st;
     }
+    s->later = whole || g->later;
     if (whole) {
         s->parent = whole->state;
         s->parent_ranks = g->segment_ranks;
@@ -21,7 +22,7 @@ xt_status shm_join(coll_group *g, const char *name, const coll_ops *ops, const c
     g->state = s;
     g->ops = ops;
     call_desc call = {.kind = CALL_JOIN};
-    return segment_step(s, &call, deadline, whole ? first_of_group : call_kind_name(CALL_JOIN));
+    return segment_step(s, &call, deadline, s->later ? first_of_group : call_kind_name(CALL_JOIN));
 }
 
 static size_t key_text(const coll_group *sub, char *out, size_t n) {

@@ -103,8 +103,8 @@ static void describe_rank(segment *s, int r, str *out) {
     if (note[0])
         str_printf(out, ", last seen at %s", note);
     else if (atomic_load(&s->slots[r].state) == SLOT_EMPTY)
-        str_append(out, s->parent ? ", which has joined the run, but not come to their group"
-                                  : ", which has not joined the run");
+        str_append(out, s->later ? ", which has joined the run, but not come to their group"
+                                 : ", which has not joined the run");
 }
 
 void segment_describe(segment *s, uint64_t want, str *out) {

@@ -66,6 +66,7 @@ typedef struct segment {
     /* Of some ranks of another segment: whose slots say what the ranks do and whether they gave up there, and which
      * ranks of that one they are. Borrowed. */
     const struct segment *parent;
+    bool later; /* its ranks have joined the run before */
     const int *parent_ranks;
 } segment;
 
