@@ -77,7 +77,7 @@ NUMBERS = {"int": "pick_int()", "int64_t": "pick_long()", "uint64_t": "(uint64_t
            "xt_list": "pick_list()", "xt_spec": "pick_spec()", "xt_dist": "pick_dist()", "xt_metric": "pick_metric()",
            "xt_sampler": "pick_sampler()", "xt_sparse": "pick_sparse()",
            "xt_rng_state": "(xt_rng_state){{1, 2, 3, 4}}", "xt_status": "NULL"}
-COUNT = r"(n|n_\w+|count|max|size|bytes|rank|arg_size)$"
+COUNT = r"(n|n_\w+|count|max|size|bytes|rank|arg_size|parts)$"
 
 
 def fields(folder):
@@ -138,10 +138,10 @@ def base_type(p):
 
 
 def count_of(parameters, at):
-    for k in (at - 1, at + 1):
+    for k in (at - 1, at + 1, at - 2):
         if 0 <= k < len(parameters) and not parameters[k]["pointer"] and \
                 re.match(r"(int|int64_t|size_t) \w+$", parameters[k]["text"]) and \
-                re.match(COUNT, parameters[k]["name"]):
+                re.match(COUNT if k != at - 2 else "parts$", parameters[k]["name"]):
             return k
     return None
 
