@@ -63,6 +63,7 @@ typedef struct parser {
     const char *last_end; /* end of the token before the current one */
     int depth;
     xt_status status;
+    uint64_t allocations_failed; /* of this thread, before the parse */
     ir_module *m;
     ir_func *func;
     arena *scratch; /* freed when the parse ends */

@@ -1,5 +1,6 @@
 /* Lexer of MLIR text and the small helpers that every parse_*.c stands on. Tokens point into the source; nothing is
  * copied. Source: the MLIR language reference (lexical structure). */
+#include "base/fault.h"
 #include "ir/parse_int.h"
 
 static bool is_digit(char c) {
@@ -19,6 +20,7 @@ static bool is_suffix(char c) {
 
 static bool fail_v(parser *p, token at, const char *fmt, va_list ap) {
     if (p->status) return false; /* the first error is the one that explains the rest */
+    if (base_failed_here().count != p->allocations_failed) return parse_oom(p); /* nothing is wrong with the text */
     const char *line = at.text;
     while (line > p->begin && line[-1] != '\n') line--;
     p->status = status_context(status_newv(XT_INVALID_ARGUMENT, NULL, fmt, ap), "%s:%u:%zu", p->file, at.line,

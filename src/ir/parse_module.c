@@ -1,4 +1,5 @@
 /* ir_parse: a module, pretty or generic, or bare functions; aliases before and after. */
+#include "base/fault.h"
 #include "ir/parse_int.h"
 
 static bool set_module_attrs(parser *p, const attr_list *l) {
@@ -151,6 +152,7 @@ static void parser_free(parser *p) {
 xt_status ir_parse(const char *text, size_t n, const char *name, ir_module **out) {
     *out = NULL;
     parser p = {.begin = text, .end = text + n, .file = name ? name : "program", .next = text, .line = 1};
+    p.allocations_failed = base_failed_here().count;
     p.tok = (token){.kind = TOK_END, .line = 1, .text = text};
     p.m = ir_module_new();
     p.scratch = arena_new();

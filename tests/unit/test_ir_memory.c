@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -75,7 +76,37 @@ static void programs(void **state) {
     assert_true(swept > 5);
 }
 
+/* Types are kept by the process: each attempt has some that nobody has seen. */
+static void new_types(void **state) {
+    (void)state;
+    static const char program[] =
+        "func.func @main(%%a: tensor<%dx3xf32>) -> (tensor<%dxf32>, tensor<%dx3xi1>, tuple<tensor<%dxi8>>) {\n"
+        "  %%c = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %%s = stablehlo.reduce(%%a init: %%c) applies stablehlo.add across dimensions = [1] : (tensor<%dx3xf32>, "
+        "tensor<f32>) -> tensor<%dxf32>\n"
+        "  %%z = stablehlo.constant dense<1.0> : tensor<%dx3xf32>\n"
+        "  %%p = stablehlo.compare GT, %%a, %%z : (tensor<%dx3xf32>, tensor<%dx3xf32>) -> tensor<%dx3xi1>\n"
+        "  %%i = stablehlo.constant dense<1> : tensor<%dxi8>\n"
+        "  %%t = stablehlo.tuple %%i : tuple<tensor<%dxi8>>\n"
+        "  return %%s, %%p, %%t : tensor<%dxf32>, tensor<%dx3xi1>, tuple<tensor<%dxi8>>\n"
+        "}\n";
+    int failed = 0;
+    for (int k = 1, quiet = 0; quiet < 8; k++) {
+        char text[2000];
+        int d = 100000 + k;
+        snprintf(text, sizeof text, program, d, d, d, d, d, d, d, d, d, d, d, d, d, d, d);
+        base_fail_alloc_after(k);
+        xt_status s = pass_through(text, strlen(text));
+        base_fail_alloc_after(-1);
+        if (s && !is_about_memory(s)) fail_msg("allocation %d: %s", k, xt_status_message(s));
+        quiet = s ? 0 : quiet + 1;
+        failed += s != NULL;
+        xt_status_free(s);
+    }
+    if (failed < 40) fail_msg("%d allocations failed", failed);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(programs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(programs), cmocka_unit_test(new_types)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
