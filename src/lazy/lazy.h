@@ -365,6 +365,7 @@ typedef struct lazy_updater { /* of an optimizer */
     int64_t step; /* in which it stepped last; -1: never */
     src_id at; /* and where */
     call_path path; /* how the program came there; 0: not looked at */
+    const void *returns_to;
     size_t n_slots, n_calls; /* step slots and calls that were noted by then */
     bool ends_iteration; /* the next iteration's first call ends the step */
 } lazy_updater;

@@ -146,6 +146,7 @@ bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
     lazy_iteration *it = c ? iteration_of(c) : NULL;
     if (!it) return true;
     bool again = it->by && u->step == c->step;
+    if (again) u->path = it->now.path; /* another loop may have begun, which comes here another way */
     if (again && !c->replay_log) learn(c, it, u, src_intern(src));
     u->n_slots = c->n_step_slots;
     u->n_calls = it->n_calls;
@@ -160,14 +161,21 @@ bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
     return false;
 }
 
+/* A loop comes there as it did before. */
+static void note_place(const lazy_iteration *it, lazy_updater *u, src_id at) {
+    bool told = looks(it) && it->now.line == at;
+    if (!told || u->at != at || u->returns_to != it->returns_to) u->path = told ? it->now.path : 0;
+    if (told && !u->path) u->path = call_path_now(it->returns_to);
+    u->at = at;
+    u->returns_to = it->returns_to;
+}
+
 void lazy_update_end(const xt_src *src, lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_iteration *it = c ? c->iteration : NULL;
     if (!it) return;
     u->step = c->step;
-    u->at = src_intern(src);
-    if (looks(it) && it->now.line == u->at && !it->now.path) it->now.path = call_path_now(it->returns_to);
-    u->path = it->now.line == u->at ? it->now.path : 0;
+    note_place(it, u, src_intern(src));
     it->by = u;
     c->used.updates++;
     it->op = c->b.block->last;
