@@ -303,6 +303,7 @@ static blackbox *without(const char *folder, const char *why) {
  * system is full by then. */
 static blackbox *new_mapping(const char *temporary, const char **why) {
     unlink(temporary); /* of a dead process with our number */
+    file_keep_standard();
     int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     int error = fd < 0 ? errno : file_allocate(fd, sizeof(blackbox));
     void *p = error ? MAP_FAILED : mmap(NULL, sizeof(blackbox), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
