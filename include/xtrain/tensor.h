@@ -73,7 +73,9 @@ XT_API void xt_clear_error(void); /* forget it: the process stays usable */
 typedef void (*xt_error_fn)(xt_status error, void *user);
 XT_API void xt_on_error(xt_error_fn fn, void *user);
 /* Ends the program: last boundary, waits, closes loaders' and loggers' threads, prints the cost summary. 0, or 1 with a
- * pending error; one that nobody has looked at, and no handler was told of, exits with code 1 here. */
+ * pending error; one that nobody has looked at, and no handler was told of, exits with code 1 here. While another
+ * thread is in xt_fit, or another pass of the Trainer, it is an error and ends nothing. Behind exit(), in destructors
+ * of static objects and handlers that are older than the device, nothing is computed any more: an error too. */
 #define xt_finish() xt_finish_at(XT_HERE)
 XT_API int xt_finish_at(const xt_src *src);
 

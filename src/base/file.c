@@ -179,6 +179,7 @@ static bool open_marked(file_writer *w, const char *name, mode_t mode) {
     struct stat st;
     /* A file of that name can only be the rest of a dead process with our pid. */
     unlink(name);
+    file_keep_standard();
     w->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (w->fd < 0) return true;
     flock(w->fd, LOCK_SH | LOCK_NB);

@@ -11,6 +11,7 @@
 /* O_NONBLOCK: opening a FIFO that nobody writes would wait for good. On a regular file it has no effect. */
 int file_open_regular(int folder, const char *name, struct stat *out) {
     struct stat st;
+    file_keep_standard();
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return -1;
     int error = fstat(fd, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? EISDIR : !S_ISREG(st.st_mode) ? ENODEV : 0;
@@ -60,6 +61,7 @@ xt_status file_open_input(const char *path, bool pipes, int *out_fd, struct stat
     if (stat(path, &st) != 0) return cannot_open(path);
     bool pipe = pipes && is_unnamed_pipe(path, &st);
     if (!S_ISREG(st.st_mode) && !pipe) return no_input(path, &st);
+    file_keep_standard();
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return status_errno("cannot open", path);
     xt_status s = fstat(fd, &st) != 0                                     ? status_errno("cannot open", path)
@@ -128,6 +130,7 @@ const char *private_file_write(int folder, const char *name, const void *data, s
     memcpy(temporary, name, len);
     memcpy(temporary + len, ".new", 5);
     unlinkat(folder, temporary, 0); /* of one that was killed here */
+    file_keep_standard();
     int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return reason(errno);
     int error = write_all(fd, data, n);
@@ -243,6 +246,7 @@ xt_status file_output_target(const char *path, char **out) {
 }
 
 int file_open_output(const char *target, int flags) {
+    file_keep_standard();
     int fd = open(target, flags | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
     if (fd < 0 && errno == ELOOP && strncmp(target, "/proc/", 6) == 0) /* where /dev/stdout leads: it has no path */
         fd = open(target, flags | O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);

@@ -48,6 +48,10 @@ const char *private_path_problem(const char *dir, mode_t others, char *out_real)
  * neither at the path's end nor on its way. What does not exist yet is no error. base_free(*out). */
 xt_status file_output_target(const char *path, char **out);
 
+/* Before a file is opened whose contents matter: a closed descriptor of 0, 1 and 2 is taken, so that the file does not
+ * get its number, and with it what is printed there. When the library is loaded, too. */
+void file_keep_standard(void);
+
 /* Opens such a target for writing where it may be no regular file, without waiting for somebody who reads it (a FIFO
  * that nobody reads is ENXIO); writing waits as usual. `flags`: O_CREAT, O_APPEND, ... -1: errno says why. */
 int file_open_output(const char *target, int flags);

@@ -303,6 +303,7 @@ static blackbox *without(const char *folder, const char *why) {
  * system is full by then. */
 static blackbox *new_mapping(const char *temporary, const char **why) {
     unlink(temporary); /* of a dead process with our number */
+    file_keep_standard();
     int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     int error = fd < 0 ? errno : file_allocate(fd, sizeof(blackbox));
     void *p = error ? MAP_FAILED : mmap(NULL, sizeof(blackbox), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -359,7 +360,7 @@ blackbox *blackbox_get(void) {
             name_folder();
             crash_folders_ready();
             catch_signals();
-            if (!at_exit) at_exit = atexit(close_at_exit) == 0;
+            if (!at_exit) at_exit = atexit(close_at_exit) == 0 && at_quick_exit(close_at_exit) == 0;
         }
         static bool watching_forks;
         if (!watching_forks) watching_forks = pthread_atfork(NULL, NULL, in_child) == 0;
@@ -454,11 +455,13 @@ static bool look(void *user, const box_file *f) {
     if (s->told++) return true;
     const char *name = strrchr(f->box.program, '/');
     log_msg(XT_SEV_WARNING,
-            "an earlier run of %s (pid %d%s) ended without a word at step %lld, last seen at %s: it was killed%s. "
+            "an earlier run of %s (pid %d%s) ended without a word at step %lld, last seen at %s: it %s. "
             "xtrain postmortem %s explains",
             name ? name + 1 : f->box.program, (int)f->box.pid, f->box.world > 1 ? ", with ranks" : "",
             (long long)f->box.step, f->box.place[0] ? f->box.place : "its start",
-            f->box.state == BOX_RUNNING && by_kernel ? " by the kernel because memory ran out" : "", folder);
+            f->box.state == BOX_RUNNING && by_kernel ? "was killed by the kernel because memory ran out"
+                                                     : "was killed, or has called _exit",
+            folder);
     return true;
 }
 

@@ -234,14 +234,15 @@ xt_status data_get(xt_dataset *d, int64_t i, void *const *fields) {
     if (alone) data_draw_begin(0, 0, i);
     lazy_inside_fn call;
     lazy_enter(&call, "a dataset's get", d);
-    const char *before = lazy_thread_calls("a dataset's get");
+    lazy_called on_thread;
+    lazy_call_begin(&on_thread, "a dataset's get");
     xt_status s = d->d.get(d->d.user, i, fields[0], fields[1]);
     if (!s && d->types[2]) {
         bool wanted = false;
         for (int k = 2; k < DATA_FIELDS; k++) wanted |= fields[k] != NULL;
         if (wanted) s = d->d.get_more(d->d.user, i, fields + 2);
     }
-    lazy_thread_calls(before);
+    s = lazy_call_end(&on_thread, s);
     lazy_leave(&call);
     if (alone) data_draw_end();
     return s ? status_context(s, "%s: sample %lld", d->name, (long long)i) : NULL;

@@ -199,18 +199,19 @@ static void stream_close(xt_loader *l) {
 }
 
 static xt_status stream_row(worker *w, int64_t row, bool *end) {
-    lazy_thread_calls("a stream's next");
+    lazy_called call;
+    lazy_call_begin(&call, "a stream's next");
     xt_status s = w->l->ds->stream.next(w->l->stream, w->rows[0] + (size_t)row * w->bytes[0],
                                         w->rows[1] ? w->rows[1] + (size_t)row * w->bytes[1] : NULL, end);
-    lazy_thread_calls(NULL);
+    s = lazy_call_end(&call, s);
     return s ? status_context(s, "%s", w->l->ds->name) : NULL;
 }
 
 static xt_status stream_open(worker *w, int64_t epoch, int64_t skip) {
     xt_loader *l = w->l;
-    lazy_thread_calls("a stream's open");
-    xt_status bad = l->ds->stream.open(l->ds->stream.user, epoch, &l->stream);
-    lazy_thread_calls(NULL);
+    lazy_called call;
+    lazy_call_begin(&call, "a stream's open");
+    xt_status bad = lazy_call_end(&call, l->ds->stream.open(l->ds->stream.user, epoch, &l->stream));
     XT_TRY(status_context(bad, "%s: opening epoch %lld", l->ds->name, (long long)epoch));
     bool end = false;
     for (int64_t i = 0; i < skip && !end; i++) XT_TRY(stream_row(w, 0, &end));

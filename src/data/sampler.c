@@ -15,13 +15,13 @@ bool loader_ordered(const xt_loader *l) {
 }
 
 /* The user's function, which may draw. */
-static xt_status call(const xt_loader *l, int64_t epoch, int64_t *out) {
+static xt_status order(const xt_loader *l, int64_t epoch, int64_t *out) {
     const xt_epoch e = {l->o.seed, epoch, l->count, l->o.batch * l->parts, l->parts};
     const xt_sampler *s = &l->o.sampler;
     data_draw_begin(l->o.seed, epoch, -1);
-    lazy_thread_calls("a sampler's order");
-    xt_status bad = s->order(s->user, &e, out);
-    lazy_thread_calls(NULL);
+    lazy_called call;
+    lazy_call_begin(&call, "a sampler's order");
+    xt_status bad = lazy_call_end(&call, s->order(s->user, &e, out));
     data_draw_end();
     return status_context(bad, "the sampler of %s, epoch %lld", l->ds->name, (long long)epoch);
 }
@@ -34,7 +34,7 @@ xt_status loader_order(const xt_loader *l, int64_t epoch, int64_t *out) {
         return NULL;
     }
     for (int64_t i = 0; i < n; i++) out[i] = -1;
-    XT_TRY(call(l, epoch, out));
+    XT_TRY(order(l, epoch, out));
     for (int64_t i = 0; i < n; i++)
         if (out[i] < 0 || out[i] >= l->ds->d.count)
             return status_new(

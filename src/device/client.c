@@ -229,8 +229,32 @@ static bool without_gpu(const char *path) {
     return none;
 }
 
+/* Handlers of exit() run from the newest to the oldest, and what a plugin and its libraries have to be taken down (the
+ * static objects of oneDNN, of XLA) is as old as they are, or as their first program. Behind that, nothing may run. */
+static atomic_bool leaving;
+static void leave(void) {
+    atomic_store(&leaving, true);
+}
+static void watch(void) {
+    atexit(leave);
+}
+
+void device_watch_exit(bool program) {
+    static pthread_once_t plugin_once = PTHREAD_ONCE_INIT, program_once = PTHREAD_ONCE_INIT;
+    pthread_once(program ? &program_once : &plugin_once, watch);
+}
+
+xt_status device_leaving(void) {
+    if (!atomic_load_explicit(&leaving, memory_order_relaxed)) return NULL;
+    return status_new(XT_FAILED_PRECONDITION, NULL,
+                      "the program is ending: exit() has begun to take down what the device works with, so a static "
+                      "object's destructor or an older exit handler computes nothing any more; compute before main "
+                      "returns");
+}
+
 xt_status device_open(const device_open_opts *o, device_client **out) {
     *out = NULL;
+    XT_TRY(device_leaving());
     if (o->n_nodes > 1 && (!o->kv || o->node_id < 0 || o->node_id >= o->n_nodes))
         return status_new(XT_INVALID_ARGUMENT, NULL,
                           "a client of %d processes needs a key-value store and a node id from 0 to %d; node id is %d",
@@ -242,6 +266,7 @@ xt_status device_open(const device_open_opts *o, device_client **out) {
     xt_status s = dry ? NULL : device_find_plugin(o->spec, &path);
     bool no_gpu = !s && !dry && without_gpu(path);
     if (!s && !dry) s = device_plugin_load(path, &plugin);
+    if (plugin) device_watch_exit(false);
     base_free(path);
     if (s) return s;
     device_client *c = base_calloc(1, sizeof *c);

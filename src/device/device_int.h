@@ -39,6 +39,9 @@ typedef struct device_plugin {
 } device_plugin;
 /* Loads, checks and initialises the plugin, or gives the one loaded before. */
 xt_status device_plugin_load(const char *path, const device_plugin **out);
+/* A plugin, or a program, is there: from the exit handlers that are older on, device_leaving is an error. */
+void device_watch_exit(bool program);
+xt_status device_leaving(void);
 void device_quiet_tpu(void); /* plugin.c: libtpu shall not look for a TPU; before it is loaded */
 bool device_lacks_tpu(device_family f); /* plugin.c: a TPU plugin, on a machine that has none */
 char *device_build_id(const char *path); /* size-mtime-GNU build id; base_free; NULL without memory */

@@ -70,6 +70,7 @@ static xt_status exec_new(device_client *c, PJRT_LoadedExecutable *loaded, devic
     }
     e->client = c;
     e->loaded = loaded;
+    device_watch_exit(true);
     device_client_retain(c);
     live_add(LIVE_executable, 1);
     PJRT_LoadedExecutable_GetExecutable_Args g = PJRT_INIT(LoadedExecutable_GetExecutable, .loaded_executable = loaded);
@@ -97,6 +98,7 @@ xt_status device_compile(device_client *c, const char *text, size_t n, const dev
     char *options = NULL;
     size_t options_size = 0;
     if (c->dry) return status_new(XT_FAILED_PRECONDITION, NULL, "a rehearsal has no compiler");
+    XT_TRY(device_leaving());
     XT_TRY(device_compile_options_bytes(c, o, &options, &options_size));
     PJRT_Program program = {.struct_size = PJRT_SIZE_OF(PJRT_Program),
                             .code = (char *)text,
@@ -232,6 +234,7 @@ xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, 
                          device_done_fn done, void *user) {
     device_client *c = e->client;
     call_lists l;
+    XT_TRY(device_leaving());
     XT_TRY(check_inputs(e, n_in, in));
     if (c->dry) {
         XT_TRY(device_dry_execute(e, n_in, in, keep, out));

@@ -256,6 +256,12 @@ int xt_finish_at(const xt_src *src) {
                              "would end what is under way there; call it after that has returned"));
         return 1;
     }
+    if (lazy_passes_elsewhere()) {
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "xt_finish while another thread is in xt_fit, or in another pass of the Trainer, which "
+                             "would be lost: wait for that thread first (pthread_join)"));
+        return 1;
+    }
     lazy_fail_by_unseen(true);
     int64_t steps = counter_get(COUNTER_steps), runs = counter_get(COUNTER_executions);
     lazy_tell_autocast();

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/private_file.h"
 #include "base/process.h"
 #include "crash/crash.h"
 #include "dist/dist_int.h"
@@ -216,6 +217,7 @@ xt_status mpirun_run(const mpirun_group *group, int *out_code, int *out_told) {
     int64_t oom_before = crash_oom_kills();
     int status = 0, out[2] = {-1, -1}, err[2] = {-1, -1};
     fflush(NULL);
+    file_keep_standard();
     bool piped = pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0;
     watched w = {.pid = piped ? fork() : -1};
     if (w.pid == 0) start_child(group, out[1], err[1]);

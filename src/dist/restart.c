@@ -6,6 +6,7 @@
  * (XT_RESTART_FILE), and one in the run's folder on rank 0's own host (XT_RESTART_LOCAL), which rank 0 makes. The next
  * ranks look at both, each on its host, and agree on the checkpoint that is furthest (train/checkpoint_hosts.c). */
 #include "dist/restart.h"
+#include "base/private_file.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -18,6 +19,7 @@
 #include <xtrain/dist.h>
 
 xt_status restart_open(restart_file *out) {
+    file_keep_standard();
     out->fd = memfd_create("xtrain-restart", MFD_CLOEXEC);
     if (out->fd < 0 || ftruncate(out->fd, PATH_MAX) != 0)
         return status_errno("making the memory that outlives the ranks", "");
@@ -31,6 +33,7 @@ xt_status restart_open_shared(restart_file *out) {
     uint32_t any = 0; /* a name that nobody can have put a link under */
     if (getrandom(&any, sizeof any, 0) != (ssize_t)sizeof any) return status_errno("reading random bytes", "");
     snprintf(out->name, sizeof out->name, "%s/.xtrain-restart-%d-%08x", here, (int)getpid(), any);
+    file_keep_standard();
     out->fd = open(out->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     out->shared = true;
     return out->fd >= 0 ? NULL : status_errno("making the file in which rank 0 notes its checkpoints", out->name);

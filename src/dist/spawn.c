@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/private_file.h"
 #include "crash/crash.h"
 #include "coll/coll.h"
 #include "dist/dist_int.h"
@@ -176,6 +177,7 @@ static void close_pipes(rank_pipes *p) {
 
 static xt_status open_pipes(rank_pipes *p) {
     *p = (rank_pipes){{-1, -1}, {-1, -1}};
+    file_keep_standard();
     if (pipe2(p->out, O_CLOEXEC) == 0 && pipe2(p->err, O_CLOEXEC) == 0 && fcntl(p->out[0], F_SETFL, O_NONBLOCK) == 0 &&
         fcntl(p->err[0], F_SETFL, O_NONBLOCK) == 0)
         return NULL;

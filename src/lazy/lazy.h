@@ -100,10 +100,24 @@ typedef struct lazy_hold {
     void *user;
     bool tells; /* an error is told when it arises all the same, and is still the caller's */
     bool trial; /* memory may run out here: no report of that is kept on disk */
+    bool of_function; /* around a function of the program's on a thread of the library's: not a pass */
     struct lazy_hold *outer;
 } lazy_hold;
 void lazy_hold_errors(lazy_hold *h);
 void lazy_release_errors(lazy_hold *h);
+bool lazy_passes_elsewhere(void); /* another thread is in such a call: a pass of the Trainer */
+/* lazy_thread_calls around a function that gives a status: what it has left pending on a thread of the library's, where
+ * no step would end with it, is its error. lazy_call_end gives that, or s. The first is inline because of what a hold
+ * knows of the stack. */
+typedef struct lazy_called {
+    lazy_hold hold;
+    const char *before; /* NULL: a thread of the program's, whose errors are its own */
+} lazy_called;
+static inline void lazy_call_begin(lazy_called *c, const char *what) {
+    *c = (lazy_called){.hold.of_function = true, .before = lazy_thread_calls(what)};
+    if (c->before) lazy_hold_errors(&c->hold);
+}
+xt_status lazy_call_end(lazy_called *c, xt_status s);
 bool lazy_tell_at_once(bool on); /* of the innermost hold, if there is one; gives what was set */
 /* The pending error is out of the way while something runs whose own errors are to be found and told, and is pending
  * again behind it. Without one, put_back leaves what has arisen. */

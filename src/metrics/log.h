@@ -130,6 +130,10 @@ void log_emit(log_stage s, bool epoch_level, int64_t step);
 void log_emit_out_of_turn(log_stage s, int64_t step, bool aside);
 int64_t log_epoch_rows(log_stage s); /* rows of epoch values that log_emit has sent on their way in this process */
 void log_drain(void); /* until all rows are written (validation results, end of fit) */
+/* A checkpoint is of the rows that were sent on their way before it: who goes on from it does not make them again, so
+ * they are on disk first. Waits until the first n are written, but not for a sink in which nothing moves. */
+int64_t log_rows_issued(void);
+void log_wait_rows(int64_t n);
 void log_close(void); /* drains, closes the sinks, forgets the metrics */
 /* Warns of the first loss of a training, and of the first value of a validation or test, that is not finite since
  * log_loss_watch. */

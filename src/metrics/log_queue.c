@@ -14,7 +14,8 @@ static struct {
     pthread_cond_t changed;
     log_job *head;
     int under_way; /* asked for, not written */
-    int64_t issued, served; /* rows: ranks meet at each, so all write them in the order they were asked for */
+    /* rows: ranks meet at each, so all write them in the order they were asked for */
+    int64_t issued, served, written;
     bool running;
     log_sink sinks[16];
     size_t n_sinks;
@@ -78,6 +79,31 @@ static void write_row(log_job *j) {
 
 static __thread bool on_logger;
 
+static void *serve(void *unused);
+static bool start(void) { /* under the lock */
+    pthread_t t;
+    if (pthread_create(&t, NULL, serve, NULL) != 0) return false;
+    pthread_detach(t);
+    return true;
+}
+
+static void over(log_job *j) { /* under the lock */
+    lg.under_way--;
+    if (j->number) lg.written = j->number;
+    log_job_free(j);
+    pthread_cond_broadcast(&lg.changed);
+}
+
+/* A sink's function has ended the thread: another one goes on. */
+static void left(void *job) {
+    pthread_mutex_lock(&lg.lock);
+    lg.in_sinks -= in_sinks;
+    in_sinks = 0;
+    lg.running = start();
+    over(job);
+    pthread_mutex_unlock(&lg.lock);
+}
+
 static void *serve(void *unused) {
     (void)unused;
     on_logger = true;
@@ -90,34 +116,28 @@ static void *serve(void *unused) {
         if (j->number) lg.served = j->number;
         lg.head = j->next;
         pthread_mutex_unlock(&lg.lock);
+        pthread_cleanup_push(left, j);
         if (j->work)
             j->work(j->work_user);
         else if (!j->lost)
             write_row(j);
-        log_job_free(j);
+        pthread_cleanup_pop(0);
         pthread_mutex_lock(&lg.lock);
-        lg.under_way--;
-        pthread_cond_broadcast(&lg.changed);
+        over(j);
     }
     return NULL;
 }
 
 void log_job_queue(log_job *j) {
     pthread_mutex_lock(&lg.lock);
-    pthread_t t;
-    if (!lg.running && pthread_create(&t, NULL, serve, NULL) == 0) {
-        pthread_detach(t);
-        lg.running = true;
-    }
-    if (lg.running) {
+    if (lg.running || (lg.running = start())) {
         log_job **at = &lg.head;
         while (*at && !(j->number && (*at)->number > j->number)) at = &(*at)->next;
         j->next = *at;
         *at = j;
     } else {
-        lg.under_way--;
         if (j->number) lg.served = j->number;
-        log_job_free(j);
+        over(j);
     }
     pthread_cond_broadcast(&lg.changed);
     pthread_mutex_unlock(&lg.lock);
@@ -194,6 +214,21 @@ void log_drain(void) {
             break; /* what is left is of threads that are held, or a sink has failed as well */
     pthread_mutex_unlock(&lg.lock);
     if (log_engine_peek()) log_ranks_take_failure();
+}
+
+int64_t log_rows_issued(void) {
+    pthread_mutex_lock(&lg.lock);
+    int64_t n = lg.issued;
+    pthread_mutex_unlock(&lg.lock);
+    return n;
+}
+
+void log_wait_rows(int64_t n) {
+    if (on_logger || lazy_on_reader()) return;
+    pthread_mutex_lock(&lg.lock);
+    while (lg.written < n && !atomic_load(&ending_now) && wait_for_change(SINK_PATIENCE_S)) {
+    }
+    pthread_mutex_unlock(&lg.lock);
 }
 
 /* --- sinks --- */

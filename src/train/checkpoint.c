@@ -59,6 +59,7 @@ struct snapshot {
     size_t n_meta, cap_meta;
     part *parts;
     size_t n, cap;
+    int64_t rows; /* of the logs, that are of this state */
 };
 
 void snapshot_free(snapshot *s) {
@@ -282,6 +283,7 @@ static xt_status take(xt_trainer *t, const char *path, const shard_plan *p, snap
     if (!e && p) e = add_meta(s, ST_SHARDS, str_cstr(&list));
     str_free(&list);
     if (!e) e = take_log(t, s);
+    if (!e) s->rows = log_rows_issued();
     if (!e) e = checkpoint_ranks_take(&t->own_buffers, t->net, s);
     if (!e) e = checkpoint_running_take(&t->running, s);
     if (e) {
@@ -358,6 +360,7 @@ static xt_status write_file(const snapshot *s, const char *path, xt_status (*par
 }
 
 xt_status snapshot_write(const snapshot *s, const char *path) {
+    log_wait_rows(s->rows);
     return write_file(s, path, write_parts);
 }
 

@@ -116,6 +116,7 @@ static bool same_file(const seen *a, const seen *b) {
 /* In TMPDIR, unnamed; where its file system knows no such files, in memory. */
 static int unnamed_file(void) {
     const char *dir = getenv("TMPDIR");
+    file_keep_standard();
     int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     return fd >= 0 ? fd : memfd_create("xtrain-checkpoint", MFD_CLOEXEC);
 }

@@ -1,4 +1,6 @@
 /* Loggers of the program: its functions as a sink. */
+#include <pthread.h>
+
 #include "train/logger.h"
 #include "train/train_int.h"
 
@@ -13,6 +15,26 @@ static void settle(own *o, xt_status s) {
     o->failed = true;
     log_msg(XT_SEV_ERROR, "logger %s: %s; it gets nothing from here on", o->d.name, status_message(s));
     xt_status_free(s);
+}
+
+static void left(void *user) {
+    settle(user, status_new(XT_ABORTED, NULL, "its function has left by pthread_exit; it must return"));
+}
+
+static xt_status give(own *o, const xt_log_row *row, const log_artifact *text) {
+    if (row) return o->d.row(row, o->user);
+    if (text) return o->d.text(text->name, text->text, text->step, o->user);
+    o->d.close(o->user);
+    return NULL;
+}
+
+/* Calls what the program gave, which may end the thread. */
+static void call(own *o, const char *what, const xt_log_row *row, const log_artifact *text) {
+    lazy_called c;
+    lazy_call_begin(&c, what);
+    pthread_cleanup_push(left, o);
+    settle(o, lazy_call_end(&c, give(o, row, text)));
+    pthread_cleanup_pop(0);
 }
 
 static void give_row(void *user, const log_row *row) {
@@ -34,9 +56,10 @@ static void give_row(void *user, const log_row *row) {
                     (int64_t)row->n,
                     names,
                     values};
-    lazy_thread_calls("a logger's row");
-    settle(o, names && values ? o->d.row(&r, o->user) : status_oom(row->n, o->d.name));
-    lazy_thread_calls(NULL);
+    if (names && values)
+        call(o, "a logger's row", &r, NULL);
+    else
+        settle(o, status_oom(row->n, o->d.name));
     base_free(names);
     base_free(values);
 }
@@ -44,17 +67,13 @@ static void give_row(void *user, const log_row *row) {
 static bool give_artifact(void *user, const log_artifact *a) {
     own *o = user;
     if (a->kind != LOG_TEXT || !o->d.text) return false;
-    lazy_thread_calls("a logger's text");
-    if (!o->failed) settle(o, o->d.text(a->name, a->text, a->step, o->user));
-    lazy_thread_calls(NULL);
+    if (!o->failed) call(o, "a logger's text", NULL, a);
     return true; /* a failure has been told */
 }
 
 static void close_own(void *user) {
     own *o = user;
-    lazy_thread_calls("a logger's close");
-    if (o->d.close) o->d.close(o->user);
-    lazy_thread_calls(NULL);
+    if (o->d.close) call(o, "a logger's close", NULL, NULL);
     base_free(o);
     live_add(LIVE_logger, -1);
 }

@@ -1,5 +1,5 @@
 /* readers WHERE HOW: a function of the user's that a loader's thread calls, and that does what it is not for.
- *   WHERE: get, order, bound, open, next, close    HOW: exit, finish, free, set, reinit; negative, out, huge */
+ *   WHERE: get, order, bound, open, next, close    HOW: exit, finish, free, set, reinit, error; negative, out, huge */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@ static void mischief(const char *here) {
     if (!strcmp(how, "free")) xt_loader_free(loader);
     if (!strcmp(how, "set")) xt_loader_set_epoch(loader, 1, 0);
     if (!strcmp(how, "reinit")) xt_reinitialize();
+    if (!strcmp(how, "error")) xt_add(xt_ones(XT_F32, 2), xt_ones(XT_F32, 3));
 }
 static xt_status get(void *user, int64_t i, void *x, void *y) {
     (void)user, (void)y;

@@ -21,6 +21,11 @@ for where in get:a\ dataset order:a\ sampler bound:a\ sampler open:a\ stream nex
     says $where free "xt_loader_free: the loader is in use\|xt_loader_free inside $what"
     [ $where = close ] || says $where exit "thread ended while it made a batch: .* has left by pthread_exit"
 done
+# An error that one leaves pending is the batch's.
+says get error 'readers.c:[0-9]*: samples: sample 5: xt_add: x \[2\] and y \[3\] do not broadcast'
+says order error 'readers.c:[0-9]*: the sampler of samples, epoch 0: xt_add: x'
+says open error 'readers.c:[0-9]*: samples: opening epoch 0: xt_add: x'
+says next error 'readers.c:[0-9]*: sample 5 of the epoch: samples: xt_add: x'
 says order negative 'place 3 of 64 in epoch 0 is sample -7; the dataset has 64'
 says order out 'place 3 of 64 in epoch 0 is sample 9223372036854775807; the dataset has 64'
 says order huge 'samples: no memory for the order of an epoch of 2305843009213693952 samples'

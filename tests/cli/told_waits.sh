@@ -1,6 +1,7 @@
 #!/bin/bash
 # What a program waits for and nobody ends is told: a function given to xt_when_ready that does not return, and a main
-# thread that has left by pthread_exit. A function that asks for values itself is fine.
+# thread that has left by pthread_exit. A function that asks for values itself is fine; one that ends its thread is an
+# error, and holds nobody up.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -25,11 +26,21 @@ static void slow(void *user, const void *v, size_t n, xt_dtype t) {
     (void)user, (void)v, (void)n, (void)t;
     usleep(300000);
 }
+static void leaves(void *user, const void *v, size_t n, xt_dtype t) {
+    (void)user, (void)v, (void)n, (void)t;
+    pthread_exit(NULL);
+}
+static void heard(xt_status s, void *user) {
+    (void)user;
+    printf("heard %s\n", xt_status_message(s));
+}
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "";
+    if (strcmp(how, "leaves on") == 0) xt_on_error(heard, NULL);
     xt_tensor s = xt_sum(xt_from_array(data, XT_F32, 8));
     for (int i = 0; strcmp(how, "slow") == 0 && i < 5; i++) xt_when_ready(s, slow, NULL);
-    xt_when_ready(s, strcmp(how, "never") == 0 ? never : asks, NULL); /* line 24 */
+    for (int i = 0; strncmp(how, "leaves", 6) == 0 && i < 3; i++) xt_when_ready(s, leaves, NULL);
+    xt_when_ready(s, strcmp(how, "never") == 0 ? never : asks, NULL); /* line 34 */
     xt_mark_step();
     if (strcmp(how, "exit") == 0) pthread_exit(NULL);
     return xt_finish();
@@ -49,10 +60,17 @@ hangs() {
     check "$1: it waits" kill -KILL $pid
     wait $pid 2>/dev/null
 }
-XT_WATCHDOG=0.5 hangs never 'waits.c:24: the function given to xt_when_ready has not returned for 0.5 s'
+XT_WATCHDOG=0.5 hangs never 'waits.c:34: the function given to xt_when_ready has not returned for 0.5 s'
 hangs exit 'the main thread has left by pthread_exit'
 "$tmp/waits" asks >"$tmp/out" 2>&1
 check "one that asks" [ "$? $(cat "$tmp/out")" = "0 asked 1" ]
+timeout 60 "$tmp/waits" leaves >"$tmp/out" 2>&1
+check "one that ends its thread: exit code 1" [ $? = 1 ]
+check "it says so" grep -q 'waits.c:33: the function given to xt_when_ready has left by pthread_exit' "$tmp/out"
+check "what ends the program has a line" grep -q 'waits.c:33: .* ends the program with exit code 1' "$tmp/out"
+timeout 60 "$tmp/waits" "leaves on" >"$tmp/out" 2>&1
+check "a program that goes on after errors gets what is behind it" grep -q '^asked 1$' "$tmp/out"
+check "and is told each time" [ "$(grep -c '^heard .* has left by pthread_exit' "$tmp/out")" = 3 ]
 XT_WATCHDOG=1 "$tmp/waits" slow >"$tmp/out" 2>&1
 check "several that are slow are not told" [ "$?$(grep -c 'has not returned' "$tmp/out")" = 00 ]
 finish

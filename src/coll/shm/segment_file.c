@@ -144,6 +144,7 @@ static void sweep_words(void);
 static xt_status make(int size, made *m) {
     uint64_t token;
     XT_TRY(new_token(&token));
+    file_keep_standard();
     m->fd = memfd_create("xtrain-ranks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (m->fd < 0) return status_errno("making the ranks' shared memory", "");
     if (fchmod(m->fd, 0600) != 0) return status_errno("protecting the ranks' shared memory", "");
@@ -237,6 +238,7 @@ static xt_status attach_made(const char *name, int rank, int size, segment *out)
     char *path = colon ? base_strndup(name, (size_t)(colon - name)) : NULL;
     if (!path)
         return status_new(XT_INVALID_ARGUMENT, NULL, "XT_RENDEZVOUS '%s' is not a name the launcher makes", name);
+    file_keep_standard();
     int fd = open(path, O_RDWR | O_CLOEXEC);
     base_free(path);
     if (fd < 0)
@@ -402,6 +404,7 @@ static xt_status attach_word(const char *word, int rank, int size, int64_t deadl
     bool joined = false;
     sweep_words();
     while (!st && !joined) {
+        file_keep_standard();
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0) {
             st = status_errno("making the ranks' shared memory", path);

@@ -148,18 +148,22 @@ static void pays_to_block(xt_dtype t, int64_t m, int64_t n, int64_t k, const sid
 static xt_status make_blocks(dot_state *s, xt_dtype in, xt_dtype out, const int64_t size[MATMUL_AXES], int threads,
                              bool *out_ok) {
     const int64_t *l = s->lhs.stride, *r = s->rhs.stride;
-    matmul p = {.in = in, .out = out, .lhs = {l[0], l[1], 0, l[2]}, .rhs = {r[0], 0, r[1], r[2]}};
-    memcpy(p.size, size, sizeof p.size);
+    const int64_t lhs[MATMUL_AXES] = {l[0], l[1], 0, l[2]}, rhs[MATMUL_AXES] = {r[0], 0, r[1], r[2]};
+    bool block_lhs = false, block_rhs = false;
     if (size[MATMUL_BATCH] == 1)
-        pays_to_block(in, size[MATMUL_ROWS], size[MATMUL_COLUMNS], size[MATMUL_DEPTH], &s->lhs, &p.block_lhs,
-                      &p.block_rhs);
+        pays_to_block(in, size[MATMUL_ROWS], size[MATMUL_COLUMNS], size[MATMUL_DEPTH], &s->lhs, &block_lhs, &block_rhs);
     *out_ok = false;
-    for (int blocked = p.block_rhs; blocked >= 0 && !*out_ok; blocked--) {
-        s->product = p;
-        s->product.block_lhs = p.block_lhs && blocked;
-        s->product.block_rhs = p.block_rhs && blocked;
-        matmul_plan(&s->product);
-        XT_TRY(matmul_make(&s->product, threads, out_ok));
+    for (int blocked = block_rhs; blocked >= 0 && !*out_ok; blocked--) {
+        matmul *p = &s->product; /* of 230 KB: none on the stack, which may be a small thread's */
+        memset(p, 0, sizeof *p);
+        p->in = in, p->out = out;
+        memcpy(p->size, size, sizeof p->size);
+        memcpy(p->lhs, lhs, sizeof p->lhs);
+        memcpy(p->rhs, rhs, sizeof p->rhs);
+        p->block_lhs = block_lhs && blocked;
+        p->block_rhs = block_rhs && blocked;
+        matmul_plan(p);
+        XT_TRY(matmul_make(p, threads, out_ok));
     }
     s->by_blocks = *out_ok;
     return NULL;

@@ -2,6 +2,7 @@
  * place and code may be added while other threads run. Code is found again by its bytes, counted, and its room used
  * again when the last user lets go. */
 #include "cpu/vector/jit.h"
+#include "base/private_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,7 @@ static struct {
 static bool open_memory(void) {
     if (memory.tried) return memory.run != NULL;
     memory.tried = true;
+    file_keep_standard();
     int fd = memfd_create("xtrain-code", MFD_CLOEXEC);
     if (fd < 0) return false;
     void *w = MAP_FAILED, *x = MAP_FAILED;

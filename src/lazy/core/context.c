@@ -1,6 +1,7 @@
 /* The context of a thread, made at its first use: the step it is recording, empty or not, and what it keeps. What it
  * has goes when the thread does. */
 #include "lazy/core/ctx.h"
+#include "lazy/core/left.h"
 #include "lazy/core/listeners.h"
 
 #include "base/fault.h"
@@ -90,6 +91,7 @@ static void tell_main_left(void) {
 
 static void thread_ends(void *p) {
     tell_main_left();
+    lazy_pass_ends_with_thread();
     for (const lazy_listener *i = lazy_listener_first(&at_end); i; i = lazy_listener_next(i))
         (*(void (*const *)(void))(const void *)i->data)();
     lazy_leave_owned();

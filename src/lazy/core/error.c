@@ -51,10 +51,29 @@ static xt_status with_line(xt_status s) {
 
 static _Thread_local lazy_hold *hold;
 static _Thread_local const char *below; /* what the innermost holder calls has its frames from here on down */
+static _Thread_local bool in_pass; /* counted in */
+static atomic_int passes; /* threads that are in a pass */
+
+static void note_pass(bool on) {
+    if (in_pass == on) return;
+    in_pass = on;
+    atomic_fetch_add(&passes, on ? 1 : -1);
+}
+
+bool lazy_passes_elsewhere(void) {
+    return atomic_load(&passes) > in_pass;
+}
+
+void lazy_pass_ends_with_thread(void) {
+    note_pass(false);
+}
 
 /* The innermost hold of a call that is under way. One that was left by longjmp is none, and its memory is gone. */
 __attribute__((noinline)) static lazy_hold *held(void) {
-    if (hold && (const char *)__builtin_frame_address(0) > below) hold = NULL;
+    if (hold && (const char *)__builtin_frame_address(0) > below) {
+        hold = NULL;
+        note_pass(false);
+    }
     return hold;
 }
 
@@ -135,11 +154,13 @@ __attribute__((noinline)) void lazy_hold_errors(lazy_hold *h) {
     h->outer = hold;
     hold = h;
     below = __builtin_frame_address(0);
+    note_pass(in_pass || !h->of_function);
 }
 
 void lazy_release_errors(lazy_hold *h) {
     hold = h->outer;
     below = (const char *)hold;
+    note_pass(in_pass && hold);
     lazy_ctx *c = lazy_ctx_there();
     if (!hold && c && !c->error_seen && !status_was_looked_at()) lazy_tell_pending();
 }

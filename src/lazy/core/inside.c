@@ -150,6 +150,17 @@ const char *lazy_thread_calls(const char *what) {
     return before;
 }
 
+xt_status lazy_call_end(lazy_called *c, xt_status s) {
+    lazy_aside left = {0};
+    lazy_thread_calls(c->before);
+    if (!c->before) return s;
+    lazy_set_aside(&left);
+    lazy_release_errors(&c->hold);
+    if (!s && !left.seen) return left.error;
+    xt_status_free(left.error);
+    return s;
+}
+
 const char *lazy_thread_in(void) {
     const char *what = thread_in_made ? pthread_getspecific(thread_in) : NULL;
     return what && *what ? what : NULL;

@@ -155,7 +155,7 @@ void lazy_quiesce(void);
 /* --- reader thread (reader.c) --- */
 xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q); /* starts the transfer; fn runs in order of calls */
 void lazy_reader_drain(void);
-void lazy_reader_at_return(void (*fn)(void)); /* on the reader thread, behind each function */
+void lazy_reader_at_return(void (*fn)(const xt_src *asked)); /* on the reader thread, behind each function */
 bool lazy_ran_together(void); /* the last program that lazy_run started in this thread has collectives */
 xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src,
                        device_buffer **in, bool *keep, device_buffer **out);

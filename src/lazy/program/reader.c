@@ -41,19 +41,55 @@ static void arrived(void *user, xt_status error) {
     pthread_mutex_unlock(&rd.lock);
 }
 
-static void (*_Atomic at_return)(void);
-void lazy_reader_at_return(void (*fn)(void)) {
+static void (*_Atomic at_return)(const xt_src *);
+void lazy_reader_at_return(void (*fn)(const xt_src *)) {
     atomic_store_explicit(&at_return, fn, memory_order_release);
 }
 
-static void call(const job *j) {
+static void drop(job *j) {
+    void (*returned)(const xt_src *) = atomic_load(&at_return);
+    if (returned) returned(src_get(j->asked.src));
+    lazy_buf_release(j->buf);
+    base_free(j->data);
+    base_free(j);
+}
+
+static void *serve(void *unused);
+static bool start(void) {
+    if (pthread_create(&rd.thread, NULL, serve, NULL) != 0) return false;
+    pthread_detach(rd.thread);
+    return true;
+}
+
+static void returned(bool thread_left) {
+    pthread_mutex_lock(&rd.lock);
+    if (thread_left) rd.running = start();
+    rd.busy = false;
+    rd.done++;
+    pthread_cond_broadcast(&rd.changed);
+    pthread_mutex_unlock(&rd.lock);
+}
+
+/* The function has ended the thread: another one serves those behind it. */
+static void left(void *p) {
+    job *j = p;
+    lazy_thread_calls(NULL);
+    lazy_fail(status_new(XT_ABORTED, src_get(j->asked.src),
+                         "the function given to %s has left by pthread_exit; it must return",
+                         j->asked.what ? j->asked.what : "xt_when_ready"));
+    returned(true);
+    drop(j);
+}
+
+static void call(job *j) {
     lazy_thread_calls("the function of xt_when_ready");
+    pthread_cleanup_push(left, j);
     j->fn(j->user, j->data, j->bytes, j->dtype);
+    pthread_cleanup_pop(0);
     lazy_thread_calls(NULL);
 }
 
 static void finish(job *j) {
-    void (*returned)(void) = atomic_load(&at_return);
     if (j->error) {
         if (j->failed)
             j->failed(j->user);
@@ -63,10 +99,7 @@ static void finish(job *j) {
         xt_status_free(j->error);
     } else
         call(j);
-    if (returned) returned();
-    lazy_buf_release(j->buf);
-    base_free(j->data);
-    base_free(j);
+    drop(j);
 }
 
 static __thread bool on_reader;
@@ -88,10 +121,8 @@ static void *serve(void *unused) {
         rd.asked = j->asked;
         pthread_mutex_unlock(&rd.lock);
         finish(j);
+        returned(false);
         pthread_mutex_lock(&rd.lock);
-        rd.busy = false;
-        rd.done++;
-        pthread_cond_broadcast(&rd.changed);
     }
     return NULL;
 }
@@ -112,11 +143,7 @@ xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q) {
     j->user = q->user;
     j->asked = q->asked;
     pthread_mutex_lock(&rd.lock);
-    if (!rd.running && pthread_create(&rd.thread, NULL, serve, NULL) == 0) {
-        pthread_detach(rd.thread);
-        rd.running = true;
-    }
-    bool ok = rd.running;
+    bool ok = rd.running = rd.running || start();
     if (ok) {
         lazy_buf_retain(buf);
         if (rd.tail)

@@ -369,8 +369,8 @@ void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
 
 /* What a function that got a value records is a step of the reader thread, where no other call ends it: it would stay
  * for ever, and its error unseen. */
-static void end_step_of_function(void) {
-    if (lazy_left_open()) (void)xt_mark_step_at(NULL);
+static void end_step_of_function(const xt_src *asked) {
+    if (lazy_left_open()) (void)xt_mark_step_at(asked);
 }
 
 bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_kept) {

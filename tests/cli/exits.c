@@ -1,0 +1,97 @@
+/* exits HOW: ways to end that other code has a part in.
+ *   logger MISCHIEF, text MISCHIEF   a function of a logger: exit (pthread_exit), error
+ *   elsewhere               xt_finish while another thread is in xt_fit
+ *   after                   the same, when that thread has ended (by pthread_exit, in its fit)
+ *   destroyed [finish]      a handler of exit() that is older than the device computes, as a static object's destructor
+ *   value                   it reads a value that is there */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xtrain/xtrain.h>
+
+static const char *how, *what;
+static float x[64][8];
+static int64_t y[64];
+static xt_module *module;
+static xt_tensor value;
+static volatile int steps;
+static int rows;
+
+static void mischief(const char *here) {
+    if (strcmp(how, here)) return;
+    if (!strcmp(what, "exit")) pthread_exit(NULL);
+    if (!strcmp(what, "error")) xt_add(xt_ones(XT_F32, 2), xt_ones(XT_F32, 3));
+}
+static xt_tensor net(xt_module *m, xt_tensor in, void *user) {
+    (void)user;
+    return xt_linear(m, "b", xt_relu(xt_linear(m, "a", in, 16)), 3);
+}
+static xt_tensor step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    if (++steps == 3 && !strcmp(how, "after")) pthread_exit(NULL);
+    if (!strcmp(how, "elsewhere")) usleep(2000);
+    if (!strcmp(how, "text")) xt_log_text("note", "a text");
+    return xt_cross_entropy(xt_forward(m, b.x), b.y);
+}
+static xt_optimizer *configure(xt_module *m, void *user) {
+    (void)user;
+    return xt_adam(m, .lr = 0.01);
+}
+static xt_status row(const xt_log_row *r, void *user) {
+    (void)user;
+    rows += r->n > 0;
+    if (rows == 3) mischief("logger");
+    return NULL;
+}
+static xt_status text(const char *name, const char *t, int64_t at, void *user) {
+    (void)name, (void)t, (void)at, (void)user;
+    mischief("text");
+    return NULL;
+}
+static int fit(void) {
+    xt_trainer *t = xt_trainer_new(.max_epochs = 3, .log_every_n_steps = 1, .loggers = "csv");
+    xt_logger_desc own = {.struct_size = sizeof own, .name = "own", .row = row, .text = text};
+    xt_trainer_add_logger(t, &own, NULL);
+    xt_task task = {.net = net, .training_step = step, .configure_optimizers = configure};
+    xt_dataset *ds = xt_array_dataset(x, (xt_spec){XT_F32, {8}}, y, (xt_spec){XT_I64, {0}}, 64);
+    return xt_fit(t, &task, xt_loader_new(ds, .batch = 8));
+}
+static void *fit_in_thread(void *result) {
+    *(int *)result = fit();
+    return NULL;
+}
+static void at_end(void) {
+    if (!strcmp(how, "value")) printf("value %g\n", xt_item(value));
+    if (strcmp(how, "destroyed")) return;
+    xt_tensor out = xt_forward(module, xt_from_array(x, XT_F32, 64, 8));
+    printf("computed %g\n", xt_item(xt_mean(out)));
+}
+static int steps_of_its_own(void) {
+    module = xt_module_new(net, NULL);
+    for (int i = 0; i < 3; i++) {
+        value = xt_keep(xt_mean(xt_square(xt_forward(module, xt_from_array(x, XT_F32, 64, 8)))));
+        xt_mark_step();
+    }
+    if (!strcmp(what, "finish")) return xt_finish();
+    return xt_wait() ? 0 : 1;
+}
+int main(int argc, char **argv) {
+    how = argc > 1 ? argv[1] : "", what = argc > 2 ? argv[2] : "";
+    for (int i = 0; i < 64; i++) y[i] = i % 3, x[i][i % 8] = 1;
+    atexit(at_end);
+    if (!strcmp(how, "destroyed") || !strcmp(how, "value")) return steps_of_its_own();
+    if (strcmp(how, "elsewhere") && strcmp(how, "after")) return fit() || xt_finish();
+    pthread_t t;
+    int result = -1;
+    pthread_create(&t, NULL, fit_in_thread, &result);
+    while (steps < 3) usleep(100);
+    if (!strcmp(how, "after")) pthread_join(t, NULL);
+    printf("finish %d\n", xt_finish());
+    if (!strcmp(how, "after")) return 0;
+    xt_clear_error();
+    pthread_join(t, NULL);
+    printf("fit %d steps %d\n", result, steps);
+    return xt_finish();
+}

@@ -1,0 +1,83 @@
+#!/bin/bash
+# Ends that other code has a part in: loggers of the program's, threads with fits of their own, exit handlers and static
+# objects, a plugin of somebody's that is closed. exits.c has the ways.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+asan=${ASAN_BUILD:+-fsanitize=address,undefined}
+export XT_SUMMARY=off XT_PROGRESS=off XT_POSTMORTEM=off
+cc ${asan:+$asan} -g -O1 "$root/tests/cli/exits.c" -I"$root/include" -o "$tmp/exits" -L"$BUILD" -lxtrain -lpthread \
+    -Wl,-rpath,"$BUILD" || exit 1
+ends() { # ends CODE HOW...
+    local code=$1 rc
+    shift
+    timeout 60 "$tmp/exits" "$@" >"$tmp/out" 2>&1
+    rc=$?
+    check "$*: exit code $code ($rc)" [ $rc = "$code" ]
+}
+said() { check "it says: $1" grep -q -- "$1" "$tmp/out"; }
+values() { cat "$XT_RUNS_DIR"/default/version_*/metrics.csv | grep -c ',train,step,loss,'; }
+
+# --- a logger's function: the logger ends, and the training and the other loggers do not
+for where in logger text; do
+    rm -rf "$XT_RUNS_DIR"
+    ends 0 $where exit
+    said 'logger own: its function has left by pthread_exit; it must return'
+    check "$where: once" [ "$(grep -c 'logger own' "$tmp/out")" = 1 ]
+    check "$where: no row is missing elsewhere" [ "$(values)" = 24 ]
+    rm -rf "$XT_RUNS_DIR"
+    ends 0 $where error
+    said 'logger own: .*exits.c:[0-9]*: xt_add: x \[2\] and y \[3\] do not broadcast'
+    check "$where: no row is missing elsewhere" [ "$(values)" = 24 ]
+done
+
+# --- another thread's fit
+ends 0 elsewhere
+said 'exits.c:[0-9]*: xt_finish while another thread is in xt_fit'
+said '^finish 1$'
+said '^fit 0 steps 24$'
+ends 0 after
+said '^finish 0$'
+
+# --- exit handlers
+for finish in "" finish; do
+    ends 0 destroyed $finish
+    said 'exits.c:[0-9]*: .*the program is ending: exit() has begun to take down what the device works with'
+    said '^computed -*nan$'
+done
+ends 0 value
+said '^value 0.[0-9]*$'
+
+# --- a plugin of somebody's that brings the library, and is closed and opened again
+cat >"$tmp/plug.c" <<'C'
+#include <xtrain/xtrain.h>
+double run(int finish) {
+    static float x[6] = {1, 2, 3};
+    double v = xt_item(xt_sum(xt_matmul(xt_from_array(x, XT_F32, 2, 3), xt_from_array(x, XT_F32, 3, 2))));
+    return finish && xt_finish() ? -1 : v;
+}
+C
+cat >"$tmp/host.c" <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    for (int i = 0; i < 3; i++) {
+        void *plug = argc > 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+        double (*run)(int) = plug ? (double (*)(int))dlsym(plug, "run") : NULL;
+        if (!run) return puts(dlerror()), 2;
+        printf("%g\n", run(atoi(argv[2])));
+        fflush(stdout);
+        dlclose(plug);
+    }
+    return 0;
+}
+C
+cc ${asan:+$asan} -shared -fPIC "$tmp/plug.c" -I"$root/include" -o "$tmp/plug.so" -L"$BUILD" -lxtrain \
+    -Wl,-rpath,"$BUILD" && cc ${asan:+$asan} "$tmp/host.c" -o "$tmp/host" -ldl || exit 1
+for finish in 0 1; do
+    "$tmp/host" "$tmp/plug.so" $finish >"$tmp/out" 2>&1
+    check "a plugin that is closed, finish $finish" [ $? = 0 ]
+    check "it computes each time" [ "$(grep -c '^9$' "$tmp/out")" = 3 ]
+done
+finish
