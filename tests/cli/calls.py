@@ -104,7 +104,8 @@ def worded(folder, known):
             given = split(seen[i][m.end():])
             for kind, text in zip(kinds.get(m.group(1), []), given or []):
                 places = sorted({int(n) for n in re.findall(r"arg(\d+)_", text)})
-                if kind in known and len(places) == 1 and (name, places[0]) not in found and all(given):
+                whole = all(re.sub(r"[()\s]", "", g) for g in given)  # "()": an argument is missing
+                if kind in known and len(places) == 1 and (name, places[0]) not in found and whole:
                     found.add((name, places[0]))
                     yield kind, f"{name}({', '.join('WORD' if a == places[0] else 'p' for a in range(k))})"
 
