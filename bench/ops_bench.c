@@ -10,10 +10,13 @@
 #include <string.h>
 
 #include "base/base.h"
+#include <xtrain/sparse.h>
 #include <xtrain/xtrain.h>
 
 static double ms[4096];
 static xt_tensor x, big, idx_rows, idx_flat, updates, wide, spd, f64a, f64b, f64c, signal_in;
+enum { NODES = 50000, EDGES = 500000 }; /* a graph's adjacency, its edges by rows */
+static xt_tensor edge_from, edge_to, edge_starts, edge_weights, features;
 
 static int by_value(const void *a, const void *b) {
     double p = *(const double *)a, q = *(const double *)b;
@@ -110,6 +113,25 @@ static xt_tensor sum_f64(void) {
     return xt_sum(f64c);
 }
 
+static xt_tensor coo(void) {
+    return xt_sparse_mm(xt_sparse_coo(edge_from, edge_to, edge_weights, NODES, NODES), features);
+}
+static xt_tensor csr(void) {
+    return xt_sparse_mm(xt_sparse_csr(edge_starts, edge_to, edge_weights, NODES), features);
+}
+/* Forward, and gradients of the elements and of the dense matrix. */
+static xt_tensor and_back(xt_tensor (*product)(void)) {
+    xt_tensor of[2] = {edge_weights, features}, d[2];
+    xt_grad_of(xt_sum(product()), 2, of, d);
+    return xt_add(xt_sum(d[0]), d[1]);
+}
+static xt_tensor coo_back(void) {
+    return and_back(coo);
+}
+static xt_tensor csr_back(void) {
+    return and_back(csr);
+}
+
 static const struct {
     const char *name;
     xt_tensor (*run)(void);
@@ -134,7 +156,30 @@ static const struct {
     {"matmul f64 512x512x512", matmul_f64},
     {"sum f64 1048576", sum_f64},
     {"cholesky 512", cholesky},
+    {"sparse coo 50000 500000 x 64", coo},
+    {"sparse csr 50000 500000 x 64", csr},
+    {"sparse coo and gradients", coo_back},
+    {"sparse csr and gradients", csr_back},
 };
+
+static void make_graph(void) {
+    const int64_t n[] = {EDGES}, starts_n[] = {NODES + 1}, dense[] = {NODES, 64};
+    int64_t *rows_of = malloc(EDGES * sizeof *rows_of), *starts = calloc(NODES + 1, sizeof *starts);
+    if (!rows_of || !starts) exit(1);
+    for (int64_t i = 0; i < EDGES; i++) starts[rng_bits(11, 1, (uint64_t)i) % NODES + 1]++;
+    for (int64_t r = 0, at = 0; r < NODES; r++) {
+        for (int64_t k = 0; k < starts[r + 1]; k++) rows_of[at++] = r;
+        starts[r + 1] += starts[r];
+    }
+    edge_from = xt_keep(xt_from_data(rows_of, XT_I64, 1, n));
+    edge_starts = xt_keep(xt_from_data(starts, XT_I64, 1, starts_n));
+    edge_to = random_indices(1, n, NODES, 12);
+    edge_weights = random_floats(1, n, 13);
+    features = random_floats(2, dense, 14);
+    xt_requires_grad(edge_weights, true);
+    xt_requires_grad(features, true);
+    free(rows_of), free(starts);
+}
 
 int main(int argc, char **argv) {
     setenv("XT_CACHE", "off", 1);
@@ -152,6 +197,7 @@ int main(int argc, char **argv) {
     f64a = xt_keep(xt_cast(random_floats(2, half, 8), XT_F64));
     f64b = xt_keep(xt_cast(random_floats(2, half, 9), XT_F64));
     f64c = xt_keep(xt_cast(big, XT_F64));
+    make_graph();
     xt_tensor h = random_floats(2, half, 10);
     spd = xt_keep(xt_add(xt_matmul(h, xt_transpose(h, 0, 1)), xt_mul_scalar(xt_eye(512, 512, XT_F32), 600.0)));
     xt_mark_step();

@@ -94,6 +94,22 @@ extern "C" {
     XT_CHECK_(XT_HOW_MANY_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, ) <= (most) + 1, \
               "the call has more arguments than the function takes")
 #define XT_HOW_MANY_(a, b, c, d, e, f, g, h, n, ...) n
+/* Two or three defaults that differ: f with x, what is given of the numbers behind it, and the defaults of the others.
+ * A default that is put in its place by position alone would be taken for another number. */
+#define XT_FILL2_(f, d1, d2, ...)                                                                          \
+    XT_FILL_BY_(__VA_ARGS__, XT_FILL2_ALL_, XT_FILL2_ALL_, XT_FILL2_ALL_, XT_FILL2_ONE_, XT_FILL2_NONE_, ) \
+    (f, d1, d2, __VA_ARGS__)
+#define XT_FILL3_(f, d1, d2, d3, ...)                                                                      \
+    XT_FILL_BY_(__VA_ARGS__, XT_FILL3_ALL_, XT_FILL3_ALL_, XT_FILL3_TWO_, XT_FILL3_ONE_, XT_FILL3_NONE_, ) \
+    (f, d1, d2, d3, __VA_ARGS__)
+#define XT_FILL_BY_(a, b, c, d, e, n, ...) n
+#define XT_FILL2_NONE_(f, d1, d2, x) f(x, d1, d2, )
+#define XT_FILL2_ONE_(f, d1, d2, x, a) f(x, a, d2, )
+#define XT_FILL2_ALL_(f, d1, d2, ...) f(__VA_ARGS__, )
+#define XT_FILL3_NONE_(f, d1, d2, d3, x) f(x, d1, d2, d3, )
+#define XT_FILL3_ONE_(f, d1, d2, d3, x, a) f(x, a, d2, d3, )
+#define XT_FILL3_TWO_(f, d1, d2, d3, x, a, b) f(x, a, b, d3, )
+#define XT_FILL3_ALL_(f, d1, d2, d3, ...) f(__VA_ARGS__, )
 
 /* --- Options have names ---
  * `text` is a call's options as they are written, behind macros: each begins with its name (.lr = 0.1), so a value

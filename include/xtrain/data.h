@@ -26,7 +26,9 @@ typedef struct xt_batch {
     xt_tensor x, y;
     int64_t size; /* samples in this batch on this rank; padding not counted */
     int64_t index; /* batch number in the epoch, from 0 */
-    int64_t epoch; /* from 0 */
+    /* from 0: of xt_next, of the loader's own passes; of a Trainer, of the training, also while it validates and tests
+     */
+    int64_t epoch;
     xt_tensor mask; /* with .pad_last: f32 [batch], 1 for samples and 0 for padding, in every batch; none otherwise */
     xt_tensor more[XT_MORE_FIELDS]; /* further fields, in the dataset's order */
     int64_t longest; /* with a sampler that has bounds: no sample of this batch, on any rank, is longer; else 0 */

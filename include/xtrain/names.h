@@ -36,6 +36,8 @@ extern "C" {
 #define xt_less_equal(x, y) xt_le(x, y)
 #define xt_not_equal(x, y) xt_ne(x, y)
 #define xt_ger(x, y) xt_outer(x, y)
+#define xt_mT(x) xt_transpose(x, -2, -1)
+#define xt_mH(x) xt_adjoint(x)
 #define xt_reshape_as(x, y) xt_view_as(x, y)
 #define xt_cat(n, ...) xt_concat(n, __VA_ARGS__) /* (n, tensors, axis) */
 #define xt_concatenate(n, ...) xt_concat(n, __VA_ARGS__)
@@ -78,8 +80,8 @@ extern "C" {
 #define xt_take_along_dim(x, index, axis) xt_take_along_axis(x, index, axis)
 #define xt_argwhere(x, size, out_count) xt_nonzero(x, size, out_count)
 /* xt_trapz(y, dx = 1, axis = -1) */
-#define xt_trapz(...) XT_TRAPZ_(__VA_ARGS__, 1, -1, )
-#define XT_TRAPZ_(y, dx, axis, ...) (XT_LAST_(2, __VA_ARGS__), xt_trapezoid(y, dx, axis))
+#define xt_trapz(...) XT_FILL2_(XT_TRAPZ_, 1, -1, __VA_ARGS__)
+#define XT_TRAPZ_(y, dx, axis, ...) (XT_LAST_(0, __VA_ARGS__), xt_trapezoid(y, dx, axis))
 #define xt_bucketize(x, ...) XT_BUCKETIZE_(x, __VA_ARGS__, )
 #define XT_BUCKETIZE_(x, boundaries, ...) \
     xt_searchsorted_at(XT_HERE, boundaries, x, XT_OPTS(xt_search_opts, __VA_ARGS__))
@@ -106,9 +108,9 @@ XT_API xt_tensor xt_ihfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_op
 #define xt_mvlgamma(x, p) xt_mvlgamma_at(XT_HERE, x, XT_NUMBER_(p))
 /* slopes between lower and upper drawn for each element while training, their mean otherwise */
 /* xt_rrelu(x, lower = 1.0 / 8, upper = 1.0 / 3, training = false) */
-#define xt_rrelu(...) XT_RRELU_(__VA_ARGS__, 1.0 / 8, 1.0 / 3, false, )
+#define xt_rrelu(...) XT_FILL3_(XT_RRELU_, 1.0 / 8, 1.0 / 3, false, __VA_ARGS__)
 #define XT_RRELU_(x, lower, upper, training, ...) \
-    (XT_LAST_(3, __VA_ARGS__), xt_rrelu_at(XT_HERE, x, XT_NUMBER_(lower), XT_NUMBER_(upper), training))
+    (XT_LAST_(0, __VA_ARGS__), xt_rrelu_at(XT_HERE, x, XT_NUMBER_(lower), XT_NUMBER_(upper), training))
 XT_API xt_tensor xt_sgn_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_isreal_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_float_power_at(const xt_src *src, xt_tensor x, xt_tensor y);
@@ -159,6 +161,70 @@ XT_API xt_tensor xt_atleast_at(const xt_src *src, xt_tensor x, int rank);
 XT_API xt_tensor xt_adjoint_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_diagflat_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_vander_at(const xt_src *src, xt_tensor x, int64_t n, bool increasing);
+
+/* xt_combinations(x, r = 2, with_replacement = false): of r elements of a vector, in order: [combinations,r] */
+#define xt_combinations(...) XT_FILL2_(XT_COMBINATIONS_, 2, false, __VA_ARGS__)
+#define XT_COMBINATIONS_(x, r, with_replacement, ...) \
+    (XT_LAST_(0, __VA_ARGS__), xt_combinations_at(XT_HERE, x, XT_NUMBER_(r), with_replacement))
+XT_API xt_tensor xt_combinations_at(const xt_src *src, xt_tensor x, int r, bool with_replacement);
+/* x with values at flat places, negative ones from the end: xt_put(x, index, values, .accumulate = true) adds. */
+#define xt_put(x, index, ...) XT_OPT3_(xt_put_at, xt_index_put_opts, x, index, __VA_ARGS__, )
+XT_API xt_tensor xt_put_at(const xt_src *src, xt_tensor x, xt_tensor index, xt_tensor values, xt_index_put_opts o);
+/* The way back from flat places: xt_unravel_index(index, XT_LIST(3, 4), out) gives the row and the column of each in
+ * out[2], i64 of index's dims. False after an error, which each of them carries. */
+#define xt_unravel_index(index, dims, out) xt_unravel_index_at(XT_HERE, index, dims, out)
+XT_API bool xt_unravel_index_at(const xt_src *src, xt_tensor index, xt_list dims, xt_tensor *out);
+
+/* --- Floats as bits, and as steps --- */
+/* x = mantissa 2^exponent with 0.5 <= |mantissa| < 1; 0, infinities and NaN are their own mantissas, of exponent 0.
+ * The exponent is i32. xt_frexp(x, &mantissa, &exponent): either pointer may be NULL. */
+#define xt_frexp(x, out_mantissa, out_exponent) xt_frexp_at(XT_HERE, x, out_mantissa, out_exponent)
+XT_API void xt_frexp_at(const xt_src *src, xt_tensor x, xt_tensor *out_mantissa, xt_tensor *out_exponent);
+/* What x is after it was quantized to whole steps of `scale`, from `low` to `high`, `zero_point` of them for 0
+ * (training with quantization): xt_fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127). Gradients reach x where it is
+ * in range. Per channel: scale and zero_point [channels], of x's axis. */
+#define xt_fake_quantize_per_tensor_affine(x, scale, zero_point, low, high)                                       \
+    xt_fake_quantize_per_tensor_affine_at(XT_HERE, x, XT_NUMBER_(scale), XT_NUMBER_(zero_point), XT_NUMBER_(low), \
+                                          XT_NUMBER_(high))
+#define xt_fake_quantize_per_channel_affine(x, scale, zero_point, axis, low, high)                           \
+    xt_fake_quantize_per_channel_affine_at(XT_HERE, x, scale, zero_point, XT_NUMBER_(axis), XT_NUMBER_(low), \
+                                           XT_NUMBER_(high))
+XT_API xt_tensor xt_fake_quantize_per_tensor_affine_at(const xt_src *src, xt_tensor x, double scale, int64_t zero_point,
+                                                       int64_t low, int64_t high);
+XT_API xt_tensor xt_fake_quantize_per_channel_affine_at(const xt_src *src, xt_tensor x, xt_tensor scale,
+                                                        xt_tensor zero_point, int axis, int64_t low, int64_t high);
+
+/* --- Comparisons with a number: xt_gt_scalar(x, 0); bools of x's dims. Beside integers a fraction is an f32. --- */
+#define xt_eq_scalar(x, v) xt_eq_scalar_at(XT_HERE, x, XT_NUMBER_(v))
+#define xt_ne_scalar(x, v) xt_ne_scalar_at(XT_HERE, x, XT_NUMBER_(v))
+#define xt_lt_scalar(x, v) xt_lt_scalar_at(XT_HERE, x, XT_NUMBER_(v))
+#define xt_le_scalar(x, v) xt_le_scalar_at(XT_HERE, x, XT_NUMBER_(v))
+#define xt_gt_scalar(x, v) xt_gt_scalar_at(XT_HERE, x, XT_NUMBER_(v))
+#define xt_ge_scalar(x, v) xt_ge_scalar_at(XT_HERE, x, XT_NUMBER_(v))
+XT_API xt_tensor xt_eq_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_ne_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_lt_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_le_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_gt_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_ge_scalar_at(const xt_src *src, xt_tensor x, double v);
+
+/* --- Windows of signals, f32: (n, periodic = true); xt_window has all kinds, and other dtypes --- */
+#define xt_hann_window(...) XT_WINDOW_NAMED_(XT_WINDOW_HANN, __VA_ARGS__, true, )
+#define xt_blackman_window(...) XT_WINDOW_NAMED_(XT_WINDOW_BLACKMAN, __VA_ARGS__, true, )
+#define xt_bartlett_window(...) XT_WINDOW_NAMED_(XT_WINDOW_BARTLETT, __VA_ARGS__, true, )
+#define XT_WINDOW_NAMED_(kind, n, periodic, ...) \
+    (XT_LAST_(1, __VA_ARGS__),                   \
+     xt_window_at(XT_HERE, kind, XT_NUMBER_(n), !(periodic), XT_F32, XT_OPTS(xt_window_opts, )))
+/* xt_hamming_window(n, periodic = true, alpha = 0.54), xt_kaiser_window(n, periodic = true, beta = 12) */
+#define xt_hamming_window(...) XT_FILL2_(XT_HAMMING_WINDOW_, true, 0.54, __VA_ARGS__)
+#define xt_kaiser_window(...) XT_FILL2_(XT_KAISER_WINDOW_, true, 12, __VA_ARGS__)
+#define XT_HAMMING_WINDOW_(n, periodic, number, ...) \
+    XT_WINDOW_OF_(XT_WINDOW_HAMMING, alpha, n, periodic, number, __VA_ARGS__)
+#define XT_KAISER_WINDOW_(n, periodic, number, ...) \
+    XT_WINDOW_OF_(XT_WINDOW_KAISER, beta, n, periodic, number, __VA_ARGS__)
+#define XT_WINDOW_OF_(kind, field, n, periodic, number, ...)                                   \
+    (XT_LAST_(0, __VA_ARGS__), xt_window_at(XT_HERE, kind, XT_NUMBER_(n), !(periodic), XT_F32, \
+                                            XT_OPTS(xt_window_opts, .field = XT_NUMBER_(number))))
 
 /* --- Integers --- */
 #define xt_gcd(x, y) xt_gcd_at(XT_HERE, x, y) /* the greatest common divisor, >= 0; of 0 and 0 it is 0 */

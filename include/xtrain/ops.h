@@ -204,9 +204,9 @@ XT_API xt_tensor(xt_logsigmoid)(xt_tensor x);
 #define xt_leaky_relu(...) XT_LEAKY_RELU_(__VA_ARGS__, 0.01, )
 #define XT_LEAKY_RELU_(x, slope, ...) (XT_LAST_(1, __VA_ARGS__), xt_leaky_relu_at(XT_HERE, x, XT_NUMBER_(slope)))
 /* xt_hardtanh(x, lo = -1, hi = 1): no gradient at the bounds */
-#define xt_hardtanh(...) XT_HARDTANH_(__VA_ARGS__, -1, 1, )
+#define xt_hardtanh(...) XT_FILL2_(XT_HARDTANH_, -1, 1, __VA_ARGS__)
 #define XT_HARDTANH_(x, lo, hi, ...) \
-    (XT_LAST_(2, __VA_ARGS__), xt_hardtanh_at(XT_HERE, x, XT_NUMBER_(lo), XT_NUMBER_(hi)))
+    (XT_LAST_(0, __VA_ARGS__), xt_hardtanh_at(XT_HERE, x, XT_NUMBER_(lo), XT_NUMBER_(hi)))
 /* xt_hardshrink(x, lambda = 0.5) */
 #define xt_hardshrink(...) XT_HARDSHRINK_(__VA_ARGS__, 0.5, )
 #define XT_HARDSHRINK_(x, lambda, ...) (XT_LAST_(1, __VA_ARGS__), xt_hardshrink_at(XT_HERE, x, XT_NUMBER_(lambda)))
@@ -451,17 +451,17 @@ XT_API xt_tensor xt_pairwise_distance_at(const xt_src *src, xt_tensor x, xt_tens
 #define xt_cov(x) xt_cov_at(XT_HERE, x)
 #define xt_corrcoef(x) xt_corrcoef_at(XT_HERE, x)
 /* xt_cumulative_trapezoid(y, dx = 1, axis = -1) */
-#define xt_cumulative_trapezoid(...) XT_CUMULATIVE_TRAPEZOID_(__VA_ARGS__, 1, -1, )
+#define xt_cumulative_trapezoid(...) XT_FILL2_(XT_CUMULATIVE_TRAPEZOID_, 1, -1, __VA_ARGS__)
 #define XT_CUMULATIVE_TRAPEZOID_(y, dx, axis, ...) \
-    (XT_LAST_(2, __VA_ARGS__), xt_cumulative_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis)))
+    (XT_LAST_(0, __VA_ARGS__), xt_cumulative_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis)))
 /* slices of an axis whose p-norm is above `most` scaled down to it */
 #define xt_renorm(x, p, axis, most) xt_renorm_at(XT_HERE, x, XT_NUMBER_(p), XT_NUMBER_(axis), XT_NUMBER_(most))
 XT_API xt_tensor xt_cumulative_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis);
 XT_API xt_tensor xt_renorm_at(const xt_src *src, xt_tensor x, double p, int axis, double most);
 /* xt_trapezoid(y, dx = 1, axis = -1): integral over points dx apart */
-#define xt_trapezoid(...) XT_TRAPEZOID_(__VA_ARGS__, 1, -1, )
+#define xt_trapezoid(...) XT_FILL2_(XT_TRAPEZOID_, 1, -1, __VA_ARGS__)
 #define XT_TRAPEZOID_(y, dx, axis, ...) \
-    (XT_LAST_(2, __VA_ARGS__), xt_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis)))
+    (XT_LAST_(0, __VA_ARGS__), xt_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis)))
 XT_API xt_tensor xt_normalize_at(const xt_src *src, xt_tensor x, int axis, xt_normalize_opts o);
 XT_API xt_tensor xt_cov_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_corrcoef_at(const xt_src *src, xt_tensor x);
@@ -484,8 +484,8 @@ XT_API void xt_min_with_index_at(const xt_src *src, xt_tensor x, int axis, xt_te
 #define xt_cummax(x, axis, out_values, out_indices) xt_cummax_at(XT_HERE, x, XT_NUMBER_(axis), out_values, out_indices)
 #define xt_cummin(x, axis, out_values, out_indices) xt_cummin_at(XT_HERE, x, XT_NUMBER_(axis), out_values, out_indices)
 /* xt_diff(x, n = 1, axis = -1): differences of neighbours, n times */
-#define xt_diff(...) XT_DIFF_(__VA_ARGS__, 1, -1, )
-#define XT_DIFF_(x, n, axis, ...) (XT_LAST_(2, __VA_ARGS__), xt_diff_at(XT_HERE, x, XT_NUMBER_(n), XT_NUMBER_(axis)))
+#define xt_diff(...) XT_FILL2_(XT_DIFF_, 1, -1, __VA_ARGS__)
+#define XT_DIFF_(x, n, axis, ...) (XT_LAST_(0, __VA_ARGS__), xt_diff_at(XT_HERE, x, XT_NUMBER_(n), XT_NUMBER_(axis)))
 XT_API xt_tensor xt_cumsum_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_cumprod_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_logcumsumexp_at(const xt_src *src, xt_tensor x, int axis);
@@ -529,12 +529,31 @@ XT_API void xt_topk_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_t
     xt_nanmedian_axis_at(XT_HERE, x, XT_NUMBER_(axis), out_values, out_indices)
 XT_API void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values,
                                  xt_tensor *out_indices);
-#define xt_quantile(x, q, axis) \
-    xt_quantile_at(XT_HERE, x, XT_NUMBER_(q), XT_NUMBER_(axis)) /* between neighbours linearly */
+/* The number below which a share q of an axis lies. Between neighbours of the sorted axis it is found as
+ * .interpolation says; the axis goes. NaN: of NaN. xt_quantile(x, 0.9, -1, .interpolation = XT_QUANTILE_LOWER) */
+typedef enum xt_quantile_rule {
+    XT_QUANTILE_LINEAR,
+    XT_QUANTILE_LOWER,
+    XT_QUANTILE_HIGHER,
+    XT_QUANTILE_MIDPOINT,
+    XT_QUANTILE_NEAREST
+} xt_quantile_rule;
+#define XT_DEFAULTS_xt_quantile_opts(is)
+typedef struct XT_OPTIONS_ xt_quantile_opts {
+    size_t struct_size XT_SIZE(xt_quantile_opts);
+    xt_quantile_rule interpolation; /* default linear */
+    bool keepdim; /* the axis stays, with one element */
+} xt_quantile_opts;
+#define xt_quantile(x, q, ...) XT_QUANTILE_(xt_quantile_at, x, q, __VA_ARGS__, )
+/* NaN counts for nothing; a row of nothing else gives NaN. */
+#define xt_nanquantile(x, q, ...) XT_QUANTILE_(xt_nanquantile_at, x, q, __VA_ARGS__, )
+#define XT_QUANTILE_(f, x, q, axis, ...) \
+    f(XT_HERE, x, XT_NUMBER_(q), XT_NUMBER_(axis), XT_OPTS(xt_quantile_opts, __VA_ARGS__))
 XT_API void xt_kthvalue_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_tensor *out_values,
                            xt_tensor *out_indices);
 XT_API void xt_median_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices);
-XT_API xt_tensor xt_quantile_at(const xt_src *src, xt_tensor x, double q, int axis);
+XT_API xt_tensor xt_quantile_at(const xt_src *src, xt_tensor x, double q, int axis, xt_quantile_opts o);
+XT_API xt_tensor xt_nanquantile_at(const xt_src *src, xt_tensor x, double q, int axis, xt_quantile_opts o);
 #define XT_DEFAULTS_xt_search_opts(is)
 typedef struct XT_OPTIONS_ xt_search_opts {
     size_t struct_size XT_SIZE(xt_search_opts);
@@ -621,9 +640,9 @@ XT_API xt_tensor xt_repeat_interleave_counts_at(const xt_src *src, xt_tensor x, 
 #define xt_roll(x, shifts, axes) xt_roll_at(XT_HERE, x, shifts, axes)
 /* k quarter turns from axis a towards b */
 /* xt_rot90(x, k = 1, a = 0, b = 1) */
-#define xt_rot90(...) XT_ROT90_(__VA_ARGS__, 1, 0, 1, )
+#define xt_rot90(...) XT_FILL3_(XT_ROT90_, 1, 0, 1, __VA_ARGS__)
 #define XT_ROT90_(x, k, a, b, ...) \
-    (XT_LAST_(3, __VA_ARGS__), xt_rot90_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)))
+    (XT_LAST_(0, __VA_ARGS__), xt_rot90_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)))
 /* xt_movedim(x, XT_AXES(0), XT_AXES(-1)) */
 #define xt_movedim(x, from, to) xt_movedim_at(XT_HERE, x, from, to)
 #define xt_unflatten(x, axis, ...) \
@@ -718,9 +737,9 @@ XT_API xt_tensor xt_affine_grid_at(const xt_src *src, xt_tensor theta, int64_t h
 #define xt_diag(...) XT_DIAG_(__VA_ARGS__, 0, )
 #define XT_DIAG_(x, k, ...) (XT_LAST_(1, __VA_ARGS__), xt_diag_at(XT_HERE, x, XT_NUMBER_(k)))
 /* xt_diagonal(x, k = 0, a = 0, b = 1): of axes a and b, as a last dim */
-#define xt_diagonal(...) XT_DIAGONAL_(__VA_ARGS__, 0, 0, 1, )
+#define xt_diagonal(...) XT_FILL3_(XT_DIAGONAL_, 0, 0, 1, __VA_ARGS__)
 #define XT_DIAGONAL_(x, k, a, b, ...) \
-    (XT_LAST_(3, __VA_ARGS__), xt_diagonal_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)))
+    (XT_LAST_(0, __VA_ARGS__), xt_diagonal_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)))
 /* the last dim along a diagonal of two */
 /* xt_diag_embed(x, k = 0) */
 #define xt_diag_embed(...) XT_DIAG_EMBED_(__VA_ARGS__, 0, )
@@ -807,7 +826,6 @@ typedef struct XT_OPTIONS_ xt_scatter_opts {
     size_t struct_size XT_SIZE(xt_scatter_opts);
     bool exclude_self; /* what x holds where updates go does not count */
 } xt_scatter_opts;
-/* No gradient of products. */
 #define xt_scatter_reduce(x, axis, index, updates, ...) XT_SCATTER_REDUCE_(x, axis, index, updates, __VA_ARGS__, )
 #define XT_SCATTER_REDUCE_(x, axis, index, updates, how, ...)                                       \
     xt_scatter_reduce_at(XT_HERE, x, XT_NUMBER_(axis), index, updates, XT_WORD_(xt_reduction, how), \
@@ -821,6 +839,14 @@ XT_API xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, 
     (XT_LAST_(1, __VA_ARGS__), xt_index_add_at(XT_HERE, x, XT_NUMBER_(axis), index, updates, XT_NUMBER_(alpha)))
 #define xt_index_copy(x, axis, index, updates) xt_index_copy_at(XT_HERE, x, XT_NUMBER_(axis), index, updates)
 #define xt_index_fill(x, axis, index, value) xt_index_fill_at(XT_HERE, x, XT_NUMBER_(axis), index, XT_NUMBER_(value))
+/* Slices folded in as `how` says: xt_index_reduce(x, 0, index, updates, XT_REDUCE_PROD, .exclude_self = true);
+ * PyTorch's include_self=False */
+#define xt_index_reduce(x, axis, index, updates, ...) XT_INDEX_REDUCE_(x, axis, index, updates, __VA_ARGS__, )
+#define XT_INDEX_REDUCE_(x, axis, index, updates, how, ...)                                       \
+    xt_index_reduce_at(XT_HERE, x, XT_NUMBER_(axis), index, updates, XT_WORD_(xt_reduction, how), \
+                       XT_OPTS(xt_scatter_opts, __VA_ARGS__))
+XT_API xt_tensor xt_index_reduce_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
+                                    xt_reduction how, xt_scatter_opts o);
 XT_API xt_tensor xt_index_add_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
                                  double alpha);
 XT_API xt_tensor xt_index_copy_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates);
@@ -1041,11 +1067,33 @@ XT_API xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_f
 #define xt_rfftfreq(...) XT_RFFTFREQ_(__VA_ARGS__, 1, )
 #define XT_RFFTFREQ_(n, d, ...) (XT_LAST_(1, __VA_ARGS__), xt_fftfreq_at(XT_HERE, XT_NUMBER_(n), XT_NUMBER_(d), true))
 XT_API xt_tensor xt_fftfreq_at(const xt_src *src, int64_t n, double d, bool half);
-typedef enum xt_window_kind { XT_WINDOW_HANN, XT_WINDOW_HAMMING, XT_WINDOW_BLACKMAN } xt_window_kind;
-/* PyTorch's default is periodic: symmetric false */
-#define xt_window(kind, n, symmetric, dtype) \
-    xt_window_at(XT_HERE, XT_WORD_(xt_window_kind, kind), XT_NUMBER_(n), symmetric, XT_DTYPE_(dtype))
-XT_API xt_tensor xt_window_at(const xt_src *src, xt_window_kind kind, int64_t n, bool symmetric, xt_dtype dtype);
+/* torch.signal.windows: [n], of floats. PyTorch's stft takes periodic ones (symmetric false), whose next element
+ * would be the first again. xt_window(XT_WINDOW_KAISER, 400, false, XT_F32, .beta = 14) */
+typedef enum xt_window_kind {
+    XT_WINDOW_HANN,
+    XT_WINDOW_HAMMING, /* .alpha */
+    XT_WINDOW_BLACKMAN,
+    XT_WINDOW_BARTLETT,
+    XT_WINDOW_COSINE,
+    XT_WINDOW_KAISER, /* .beta */
+    XT_WINDOW_GAUSSIAN, /* .std */
+    XT_WINDOW_EXPONENTIAL, /* .tau */
+    XT_WINDOW_NUTTALL
+} xt_window_kind;
+#define XT_DEFAULTS_xt_window_opts(is) is(alpha, 0.54) is(beta, 12) is(std, 1) is(tau, 1)
+XT_DEFAULTS_OF(xt_window_opts)
+typedef struct XT_OPTIONS_ xt_window_opts {
+    size_t struct_size XT_SIZE(xt_window_opts);
+    double alpha XT_IS(xt_window_opts, alpha); /* alpha - (1 - alpha) cos */
+    double beta XT_IS(xt_window_opts, beta); /* the larger, the smaller the ends */
+    double std XT_IS(xt_window_opts, std), tau XT_IS(xt_window_opts, tau); /* in elements; above 0 */
+} xt_window_opts;
+#define xt_window(kind, n, symmetric, ...) XT_WINDOW_(kind, n, symmetric, __VA_ARGS__, )
+#define XT_WINDOW_(kind, n, symmetric, dtype, ...)                                                    \
+    xt_window_at(XT_HERE, XT_WORD_(xt_window_kind, kind), XT_NUMBER_(n), symmetric, XT_DTYPE_(dtype), \
+                 XT_OPTS(xt_window_opts, __VA_ARGS__))
+XT_API xt_tensor xt_window_at(const xt_src *src, xt_window_kind kind, int64_t n, bool symmetric, xt_dtype dtype,
+                              xt_window_opts o);
 #define XT_DEFAULTS_xt_stft_opts(is) is(hop, -1) is(win_length, -1) is(center, XT_ON)
 XT_DEFAULTS_OF(xt_stft_opts)
 typedef struct XT_OPTIONS_ xt_stft_opts {
@@ -1094,9 +1142,9 @@ XT_API xt_tensor xt_ifftshift_at(const xt_src *src, xt_tensor x, xt_list axes);
     (XT_LAST_(1, __VA_ARGS__), xt_multinomial_at(XT_HERE, weights, XT_NUMBER_(n), replacement))
 /* hard: one-hot, with the soft one's gradient */
 /* xt_gumbel_softmax(x, tau = 1, hard = false, axis = -1) */
-#define xt_gumbel_softmax(...) XT_GUMBEL_SOFTMAX_(__VA_ARGS__, 1, false, -1, )
+#define xt_gumbel_softmax(...) XT_FILL3_(XT_GUMBEL_SOFTMAX_, 1, false, -1, __VA_ARGS__)
 #define XT_GUMBEL_SOFTMAX_(x, tau, hard, axis, ...) \
-    (XT_LAST_(3, __VA_ARGS__), xt_gumbel_softmax_at(XT_HERE, x, XT_NUMBER_(tau), hard, XT_NUMBER_(axis)))
+    (XT_LAST_(0, __VA_ARGS__), xt_gumbel_softmax_at(XT_HERE, x, XT_NUMBER_(tau), hard, XT_NUMBER_(axis)))
 /* always drops; the layer xt_dropout knows the mode */
 #define xt_dropout_fn(x, p) xt_dropout_fn_at(XT_HERE, x, XT_NUMBER_(p))
 XT_API xt_tensor xt_uniform_at(const xt_src *src, double lo, double hi, xt_dtype dtype, const int64_t *dims);

@@ -213,6 +213,44 @@
 #define xt_set_default_dtype XT_SPELLED_("xt_set_default_dtype: dtypes are given, xt_zeros(XT_F64, 2, 3)")
 #define xt_set_num_threads XT_SPELLED_("xt_set_num_threads: XT_THREADS=4 in the environment")
 #define xt_set_printoptions XT_SPELLED_("xt_set_printoptions: xt_master_printf(\"%t\\n\", x) prints a tensor")
+#define xt_T XT_SPELLED_("xt_T: it is called xt_t(x), of more than two dims xt_permute(x, 2, 1, 0) here")
+#define xt_scatter_reduce_ XT_SPELLED_("xt_scatter_reduce_: a value never changes: x = xt_scatter_reduce(x, ...)")
+#define xt_index_add_ XT_SPELLED_("xt_index_add_: a value never changes: x = xt_index_add(x, ...)")
+#define xt_where_ XT_SPELLED_("xt_where_: a value never changes: x = xt_where(pred, x, y)")
+#define xt_relu_ XT_SPELLED_("xt_relu_: a value never changes: x = xt_relu(x)")
+#define xt_dropout_ XT_SPELLED_("xt_dropout_: a value never changes: x = xt_dropout(m, x, p)")
+#define xt_clone_ XT_SPELLED_("xt_clone_: a value never changes: t itself is as good as a copy")
+#define xt_detach_ XT_SPELLED_("xt_detach_: a value never changes: x = xt_detach(x)")
+#define xt_put_ XT_SPELLED_("xt_put_: a value never changes: x = xt_put(x, index, values)")
+#define xt_index_reduce_ \
+    XT_SPELLED_("xt_index_reduce_: a value never changes: x = xt_index_reduce(x, axis, index, updates, how)")
+#define xt_zero_grad_ XT_SPELLED_("xt_zero_grad_: it is called xt_zero_grad(optimizer), xt_module_zero_grad(m) here")
+#define xt_get_num_threads XT_SPELLED_("xt_get_num_threads: XT_THREADS in the environment says how many")
+#define xt_triplet_margin_with_distance_loss \
+    XT_SPELLED_("xt_triplet_margin_with_distance_loss: it is xt_margin_ranking_loss of the distances")
+#define xt_LazyLinear XT_SPELLED_("xt_LazyLinear: every layer is lazy: xt_linear(m, \"fc\", x, outputs)")
+#define xt_SyncBatchNorm \
+    XT_SPELLED_("xt_SyncBatchNorm: a layer is a call here: xt_batch_norm(m, \"name\", x, .sync = XT_ON)")
+#define xt_Hardtanh XT_SPELLED_("xt_Hardtanh: it is called xt_hardtanh(x) here")
+#define xt_Softmin XT_SPELLED_("xt_Softmin: it is called xt_softmin(x, axis) here")
+#define xt_Unfold XT_SPELLED_("xt_Unfold: it is called xt_unfold(x, kernel) here")
+#define xt_Fold XT_SPELLED_("xt_Fold: it is called xt_fold here")
+#define xt_PairwiseDistance XT_SPELLED_("xt_PairwiseDistance: it is called xt_pairwise_distance(x, y) here")
+#define xt_CosineSimilarity XT_SPELLED_("xt_CosineSimilarity: it is called xt_cosine_similarity here")
+#define xt_register_hook \
+    XT_SPELLED_(         \
+        "xt_register_hook: there are no hooks: xt_grad(t) after xt_backward; a rule of one's own: xt_custom_grad")
+#define xt_autograd_grad XT_SPELLED_("xt_autograd_grad: it is called xt_grad_of(loss, n, tensors, out_grads) here")
+#define xt_set_grad_enabled \
+    XT_SPELLED_("xt_set_grad_enabled: it is called xt_no_grad_begin() and xt_no_grad_end() here")
+#define xt_synchronize XT_SPELLED_("xt_synchronize: it is called xt_wait() here")
+#define xt_named_parameters \
+    XT_SPELLED_(            \
+        "xt_named_parameters: xt_module_tensors(m) of them, xt_module_tensor_name(m, i), xt_module_tensor(m, i)")
+#define xt_tolist XT_SPELLED_("xt_tolist: xt_read(t, memory, bytes) copies a tensor to the host, xt_item(t) one number")
+#define xt_nelement XT_SPELLED_("xt_nelement: it is called xt_numel(t) here")
+#define xt_ndim XT_SPELLED_("xt_ndim: it is called xt_rank_of(t) here")
+#define xt_split_with_sizes XT_SPELLED_("xt_split_with_sizes: it is called xt_split_sizes here")
 
 /* --- distributions --- */
 #define xt_Normal XT_SPELLED_("xt_Normal: it is called xt_normal_dist(mean, std) here")

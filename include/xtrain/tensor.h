@@ -346,7 +346,13 @@ XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 #define xt_flatten(...) XT_FLATTEN_(__VA_ARGS__, 0, )
 #define XT_FLATTEN_(x, from, ...) (XT_LAST_(1, __VA_ARGS__), xt_flatten_at(XT_HERE, x, XT_NUMBER_(from)))
 #define xt_transpose(x, a, b) xt_transpose_at(XT_HERE, x, XT_NUMBER_(a), XT_NUMBER_(b)) /* swaps two axes */
-#define xt_permute(x, ...) xt_permute_at(XT_HERE, x, XT_INTS_(__VA_ARGS__))
+/* xt_permute(x, 1, 0, 2) */
+#define xt_permute(x, ...)                                                                  \
+    (XT_CHECK_(!XT_IS_LIST_TEXT_(#__VA_ARGS__),                                             \
+               "xt_permute(x, 1, 0, 2): the axes are plain numbers here, without XT_AXES"), \
+     xt_permute_at(XT_HERE, x, XT_INTS_(__VA_ARGS__)))
+#define XT_IS_LIST_TEXT_(text) \
+    (__builtin_strncmp(text, "XT_AXES", 7) == 0 || __builtin_strncmp(text, "XT_LIST", 7) == 0)
 #define xt_slice(x, axis, start, stop) \
     xt_slice_at(XT_HERE, x, XT_NUMBER_(axis), XT_NUMBER_(start), XT_NUMBER_(stop)) /* negative counts from the end */
 /* (n, tensors, axis); XT_TENSORS(x, y) of ops.h is an array */

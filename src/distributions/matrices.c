@@ -78,12 +78,14 @@ static xt_tensor low_rank_log_det(dist_args *a, const low_rank *r) {
     xt_tensor twice = xt_mul_scalar_at(a->src, log_diagonal(a, r->tril), 2);
     return xt_add_at(a->src, twice, sum(a, xt_log_e_at(a->src, r->d), 1));
 }
-/* x^T covariance^-1 x */
-static xt_tensor low_rank_distance(dist_args *a, const low_rank *r, ir_value *x) {
-    xt_tensor t = of(a, x), column = xt_unsqueeze_at(a->src, t, -1);
-    xt_tensor whole = sum(a, xt_div_at(a->src, xt_mul_at(a->src, t, t), r->d), 1);
-    xt_tensor z = solve_lower(a, r->tril, product(a, turned(a, r->scaled), column));
-    return xt_sub__at(a->src, whole, square_sum(a, z));
+/* Of x's columns c [D,k] the sum of c^T covariance^-1 c, by which the best c' = W^T covariance^-1 c leaves of them, as
+ * of least squares: |D^-1/2 (c - W c')|^2 + |c'|^2. Nothing is subtracted that is as large as the result. */
+static xt_tensor low_rank_distance(dist_args *a, const low_rank *r, xt_tensor columns) {
+    const xt_src *src = a->src;
+    xt_tensor best = xt_cholesky_solve_at(src, product(a, turned(a, r->scaled), columns), r->tril, false);
+    xt_tensor rest = xt_sub__at(src, columns, product(a, r->w, best));
+    xt_tensor own = xt_div_at(src, xt_mul_at(src, rest, rest), xt_unsqueeze_at(src, r->d, -1));
+    return xt_add_at(src, sum(a, own, 2), square_sum(a, best));
 }
 static ir_value *low_rank_draw(dist_args *a, bool grad) {
     (void)grad;
@@ -103,7 +105,7 @@ static ir_value *low_rank_draw(dist_args *a, bool grad) {
 static ir_value *low_rank_log_prob(dist_args *a, ir_value *x) {
     low_rank r = low_rank_of(a);
     a->b = lazy_begin(a->src);
-    xt_tensor m = low_rank_distance(a, &r, ir_subtract(a->b, x, LOC));
+    xt_tensor m = low_rank_distance(a, &r, xt_unsqueeze_at(a->src, of(a, ir_subtract(a->b, x, LOC)), -1));
     ir_value *l = taken(a, xt_add_at(a->src, m, low_rank_log_det(a, &r)));
     return ex_times(a->b, ex_plus(a->b, l, (double)side_of(LOC) * LOG_2PI), -0.5);
 }
@@ -118,21 +120,22 @@ static ir_value *low_rank_entropy(dist_args *a) {
     ir_value *l = taken(a, low_rank_log_det(a, &r));
     return ex_times(a->b, ex_plus(a->b, l, (double)side_of(LOC) * (1 + LOG_2PI)), 0.5);
 }
+/* With r = p's diagonal over q's, less 1: trace, D and both diagonals' logarithms are the sum of r - log(1 + r), which
+ * keeps its digits where the two are close. */
 static ir_value *low_rank_kl(dist_args *p, dist_args *q) {
     const xt_src *src = p->src;
     low_rank rp = low_rank_of(p), rq = low_rank_of(q);
     p->b = lazy_begin(src);
-    xt_tensor apart = low_rank_distance(p, &rq, ir_subtract(p->b, q->p[0], p->p[0]));
-    xt_tensor dets = xt_sub__at(src, low_rank_log_det(p, &rq), low_rank_log_det(p, &rp));
-    /* trace of q's covariance^-1 times p's, by Woodbury's formula */
+    xt_tensor apart = xt_unsqueeze_at(src, of(p, ir_subtract(p->b, q->p[0], p->p[0])), -1);
+    xt_tensor columns = low_rank_distance(p, &rq, rp.w);
+    apart = low_rank_distance(p, &rq, apart);
+    xt_tensor r = xt_div_at(src, xt_sub__at(src, rp.d, rq.d), rq.d);
+    xt_tensor own = sum(p, xt_sub__at(src, r, xt_log1p_at(src, r)), 1);
+    xt_tensor roots = xt_sub__at(src, log_diagonal(p, rq.tril), log_diagonal(p, rp.tril));
     xt_tensor inner = solve_lower(p, rq.tril, turned(p, rq.scaled)), row = xt_unsqueeze_at(src, rp.d, -2);
-    xt_tensor trace = sum(p, xt_div_at(src, rp.d, rq.d), 1);
-    xt_tensor square = xt_mul_at(src, rp.w, rp.w);
-    trace = xt_add_at(src, trace, sum(p, xt_div_at(src, square, xt_unsqueeze_at(src, rq.d, -1)), 2));
-    trace = xt_sub__at(src, trace, sum(p, xt_mul_at(src, xt_mul_at(src, inner, inner), row), 2));
-    trace = xt_sub__at(src, trace, square_sum(p, product(p, inner, rp.w)));
-    ir_value *l = taken(p, xt_add_at(src, xt_add_at(src, dets, trace), apart));
-    return ex_times(p->b, ex_plus(p->b, l, -(double)side_of(p->p[0])), 0.5);
+    xt_tensor less = sum(p, xt_mul_at(src, xt_mul_at(src, inner, inner), row), 2);
+    xt_tensor shared = xt_sub__at(src, xt_add_at(src, columns, xt_mul_scalar_at(src, roots, 2)), less);
+    return ex_times(p->b, taken(p, xt_add_at(src, xt_add_at(src, shared, own), apart)), 0.5);
 }
 const dist_kind dist_low_rank_multivariate_normal = {.name = "LowRankMultivariateNormal",
                                                      .n_params = 3,

@@ -97,27 +97,31 @@ static ir_value *general_draw(dist_args *a, bool grad) {
     (void)grad;
     return general_icdf(a, dist_uniforms(a));
 }
-/* z, and log(1 + c z) / c (z for c = 0) of a value inside; *ok: which are. */
-static ir_value *general_log(dist_args *a, ir_value *x, ir_value **ok) {
+/* log(1 + c z), and it over c (z for c = 0), of a value inside. */
+typedef struct general_log {
+    ir_value *ok, *whole, *over_c; /* ok: whether it is inside */
+} general_log;
+static general_log general_log_of(dist_args *a, ir_value *x) {
     ir_builder *b = a->b;
     ir_value *z = dist_standard(b, x, P0, P1), *c = safe_concentration(a), *zero = is_exponential(a);
     ir_value *cz = ir_multiply(b, c, z);
-    *ok = ir_and(b, ex_is(b, z, IR_GE, 0), ir_or(b, zero, ex_is(b, cz, IR_GT, -1)));
-    ir_value *l = ir_divide(b, ir_log_plus_one(b, where_known(b, *ok, x, cz, 0)), c);
-    return ex_pick(b, zero, z, l);
+    ir_value *ok = ir_and(b, ex_is(b, z, IR_GE, 0), ir_or(b, zero, ex_is(b, cz, IR_GT, -1)));
+    ir_value *l = ir_log_plus_one(b, where_known(b, ok, x, cz, 0));
+    return (general_log){ok, ex_keep(b, ir_not(b, zero), l, 0), ex_pick(b, zero, z, ir_divide(b, l, c))};
 }
+/* (1 + c) log(1 + c z) / c as a sum of two, neither of which is rounded twice. */
 static ir_value *general_log_prob(dist_args *a, ir_value *x) {
     ir_builder *b = a->b;
-    ir_value *ok, *l = general_log(a, x, &ok);
-    ir_value *c = ex_keep(b, ir_not(b, is_exponential(a)), P2, 0);
-    l = ir_add(b, ir_multiply(b, ex_plus(b, c, 1), l), ir_log(b, P1));
-    return where_known(b, ok, x, ir_negate(b, l), -INFINITY);
+    general_log l = general_log_of(a, x);
+    ir_value *sum = ir_add(b, ir_add(b, l.whole, ir_log(b, P1)), l.over_c);
+    return where_known(b, l.ok, x, ir_negate(b, sum), -INFINITY);
 }
 static ir_value *general_cdf(dist_args *a, ir_value *x) {
     ir_builder *b = a->b;
-    ir_value *ok, *l = general_log(a, x, &ok);
+    general_log l = general_log_of(a, x);
     ir_value *above = ir_convert(b, x ? ir_compare(b, IR_GE, x, P0) : NULL, x ? x->type->dtype : XT_F32);
-    return ex_pick(b, ir_or(b, ok, x ? ir_compare(b, IR_NE, x, x) : NULL), one_less_exp(b, ir_negate(b, l)), above);
+    ir_value *known = ir_or(b, l.ok, x ? ir_compare(b, IR_NE, x, x) : NULL);
+    return ex_pick(b, known, one_less_exp(b, ir_negate(b, l.over_c)), above);
 }
 static ir_value *general_mean(dist_args *a) {
     ir_builder *b = a->b;

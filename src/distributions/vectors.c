@@ -40,14 +40,16 @@ static ir_value *dirichlet_entropy(dist_args *a) {
     ir_value *parts = dist_sum_last(b, ir_multiply(b, ex_plus(b, ALPHA, -1), ir_chlo_digamma(b, ALPHA)), 1);
     return ir_add(b, ir_subtract(b, each, ir_chlo_lgamma(b, sum)), ir_subtract(b, whole, parts));
 }
+/* lgamma(q) - lgamma(p) - (q - p) digamma(p), which is never negative. */
+static ir_value *bent(ir_builder *b, ir_value *p, ir_value *q) {
+    ir_value *logs = ir_subtract(b, ir_chlo_lgamma(b, q), ir_chlo_lgamma(b, p));
+    return ir_subtract(b, logs, ir_multiply(b, ir_subtract(b, q, p), ir_chlo_digamma(b, p)));
+}
 static ir_value *dirichlet_kl(dist_args *p, dist_args *q) {
     ir_builder *b = p->b;
-    ir_value *pa = p->p[0], *qa = q->p[0], *ps = dist_sum_last(b, pa, 1), *qs = dist_sum_last(b, qa, 1);
-    ir_value *sums = ir_subtract(b, ir_chlo_lgamma(b, ps), ir_chlo_lgamma(b, qs));
-    ir_value *each = ir_subtract(b, ir_chlo_lgamma(b, qa), ir_chlo_lgamma(b, pa));
-    ir_value *d = ir_subtract(b, ir_chlo_digamma(b, pa), over_last(b, ir_chlo_digamma(b, ps), pa));
-    ir_value *rest = ir_add(b, each, ir_multiply(b, ir_subtract(b, pa, qa), d));
-    return ir_add(b, sums, dist_sum_last(b, rest, 1));
+    ir_value *pa = p->p[0], *qa = q->p[0];
+    ir_value *whole = bent(b, dist_sum_last(b, pa, 1), dist_sum_last(b, qa, 1));
+    return ir_subtract(b, dist_sum_last(b, bent(b, pa, qa), 1), whole);
 }
 const dist_kind dist_dirichlet = {.name = "Dirichlet",
                                   .n_params = 1,

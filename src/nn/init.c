@@ -37,6 +37,7 @@ static void *draw_piece(void *p) {
         for (int64_t i = 0; i < n; i++) v[i] = mean + a * (2 * v[i] - 1);
         break;
     case NN_ORTHOGONAL:
+    case NN_ORTHOGONAL_EACH:
     case NN_NORMAL:
         rng_fill_normal(d->seed, d->stream, (uint64_t)d->from, (size_t)n, v);
         for (int64_t i = 0; i < n; i++) v[i] = mean + a * v[i];
@@ -145,7 +146,8 @@ static bool make_sparse(const char *name, uint64_t seed, float *v, int64_t rows,
 /* All of a tensor as f32. */
 static xt_status draw_f32(const char *name, const nn_recipe *r, uint64_t seed, const ir_type *type, float *v) {
     nn_recipe plain = *r;
-    if (r->kind == NN_ORTHOGONAL) plain.a = 1;
+    bool each = r->kind == NN_ORTHOGONAL_EACH;
+    if (r->kind == NN_ORTHOGONAL || each) plain.a = 1;
     if (r->kind == NN_EYE || r->kind == NN_DIRAC) {
         make_dirac(v, type, r->kind == NN_EYE ? 1 : (int64_t)r->a);
         return NULL;
@@ -158,10 +160,11 @@ static xt_status draw_f32(const char *name, const nn_recipe *r, uint64_t seed, c
                    : status_oom((size_t)type->dims[0] * 8, name);
     }
     draw_all(name, &plain, seed, type->count, row_length(type), v);
-    if (r->kind != NN_ORTHOGONAL || !type->count ||
-        make_orthogonal(v, type->dims[0], type->count / type->dims[0], r->a))
-        return NULL;
-    return status_oom((size_t)type->count * sizeof(double), name);
+    if ((r->kind != NN_ORTHOGONAL && !each) || !type->count) return NULL;
+    int64_t rows = type->dims[each ? type->rank - 2 : 0], size = each ? rows * type->dims[type->rank - 1] : type->count;
+    for (int64_t at = 0; at < type->count; at += size)
+        if (!make_orthogonal(v + at, rows, size / rows, r->a)) return status_oom((size_t)size * sizeof(double), name);
+    return NULL;
 }
 
 /* Other dtypes convert through the one place that knows them all. */

@@ -91,6 +91,7 @@ typedef enum nn_init {
     NN_EMBEDDING,
     NN_TRUNCATED,
     NN_ORTHOGONAL,
+    NN_ORTHOGONAL_EACH, /* of the last two dims; NN_ORTHOGONAL: of the first and all others */
     NN_EYE,
     NN_DIRAC,
     NN_SPARSE

@@ -187,34 +187,80 @@ static ir_value *shared_extreme(write_call *w, ir_value *start, ir_value *r) {
     return ir_add(b, r, ir_subtract(b, safe, ex_detach(b, safe)));
 }
 
+/* What each factor's slope is: the product of the others. `each` [of factors], `zeros` and `product` (of what is not
+ * 0) there. */
+static ir_value *others(ir_builder *b, ir_value *each, ir_value *zeros, ir_value *product) {
+    ir_value *zero = ex_is(b, each, IR_EQ, 0), *safe = ex_pick(b, zero, ex_num(b, each, 1), each);
+    ir_value *with = ex_keep(b, ex_is(b, zeros, IR_EQ, 0), ir_divide(b, product, safe), 0);
+    ir_value *slope = ex_pick(b, zero, ex_keep(b, ex_is(b, zeros, IR_EQ, 1), product, 0), with);
+    lazy_no_grad_value(slope);
+    return slope;
+}
+
+/* The product itself, with the derivative of the sum of its factors times their slopes (as shared_extreme). */
+static ir_value *product_with_slope(write_call *w, ir_value *start, ir_value *r) {
+    ir_builder *b = w->b;
+    if (!r || !start || !lazy_grad_enabled() || !ir_dtype_is_float(r->type->dtype)) return r;
+    lazy_no_grad_value(r);
+    ir_value *factors[2] = {start, w->updates}, *count[2], *part[2];
+    for (int i = 0; i < 2; i++) {
+        ir_value *zero = ex_is(b, factors[i], IR_EQ, 0);
+        count[i] = zero ? ir_convert(b, zero, r->type->dtype) : NULL;
+        part[i] = ex_detach(b, ex_pick(b, zero, ex_num(b, factors[i], 1), factors[i]));
+    }
+    ir_value *zeros = scatter_axis(b, OP_add, count[0], w->axis, w->index, count[1]);
+    ir_value *product = scatter_axis(b, OP_multiply, part[0], w->axis, w->index, part[1]);
+    lazy_no_grad_value(product);
+    if (!zeros || !product) return NULL;
+    ir_value *there[2] = {ops_gather_axis(b, zeros, w->axis, w->index), ops_gather_axis(b, product, w->axis, w->index)};
+    ir_value *own = ir_multiply(b, start, others(b, start, zeros, product)),
+             *theirs = ir_multiply(b, w->updates, others(b, w->updates, there[0], there[1]));
+    ir_value *sum = scatter_axis(b, OP_add, own, w->axis, w->index, theirs);
+    ir_value *safe = sum ? ex_keep(b, ir_is_finite(b, sum), sum, 0) : NULL;
+    return ir_add(b, r, ir_subtract(b, safe, ex_detach(b, safe)));
+}
+
+/* x with the updates folded in where the index says. */
+static ir_value *reduce_there(write_call *w, xt_reduction how, bool exclude_self) {
+    static const ir_opcode code[] = {OP_add, OP_multiply, OP_add, OP_maximum, OP_minimum};
+    xt_dtype t = w->x->type->dtype;
+    ir_value *start = exclude_self ? without_self(w, how) : w->x;
+    ir_value *r = scatter_axis(w->b, code[how], start, w->axis, w->index, w->updates);
+    if (how == XT_REDUCE_PROD) r = product_with_slope(w, start, r);
+    if (how == XT_REDUCE_AMAX || how == XT_REDUCE_AMIN) r = shared_extreme(w, start, r);
+    if (how == XT_REDUCE_MEAN) {
+        const ir_type *count = ir_with_dtype(w->x->type, t);
+        ir_value *self = exclude_self ? ir_splat(w->b, count, 0) : ir_splat(w->b, count, 1);
+        ir_value *n =
+            scatter_axis(w->b, OP_add, self, w->axis, w->index, ir_splat(w->b, ir_with_dtype(w->index->type, t), 1));
+        n = ir_maximum(w->b, n, ex_num(w->b, n, 1));
+        if (ir_dtype_is_int(t) && ir_dtype_is_signed(t)) { /* rounds down, not towards zero */
+            ir_value *rest = ir_remainder(w->b, r, n), *q = ir_divide(w->b, r, n);
+            r = ex_pick(w->b, ex_is(w->b, rest, IR_LT, 0), ex_plus(w->b, q, -1), q);
+        } else
+            r = ir_divide(w->b, r, n);
+    }
+    return r;
+}
+
+static bool reduces(const xt_src *src, const char *what, const ir_type *x, xt_reduction how, xt_tensor *out) {
+    if ((unsigned)how > XT_REDUCE_AMIN)
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: %d is no xt_reduction", what, (int)how);
+    else if (x && (x->dtype == XT_BOOL || ir_dtype_is_complex(x->dtype)))
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s; integers or floats are needed", what,
+                          xt_dtype_name(x->dtype));
+    else
+        return true;
+    return false;
+}
+
 xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
                                xt_reduction how, xt_scatter_opts o) {
-    static const ir_opcode code[] = {OP_add, OP_multiply, OP_add, OP_maximum, OP_minimum};
     write_call w = {.what = "xt_scatter_reduce"};
     xt_tensor failed;
-    if ((unsigned)how >= BASE_COUNT(code))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scatter_reduce: %d is no xt_reduction", (int)how);
-    if (!read_write(src, &w, x, axis, index, updates, &failed)) return failed;
-    xt_dtype t = w.x->type->dtype;
-    if (t == XT_BOOL || ir_dtype_is_complex(t))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scatter_reduce: x is %s; integers or floats are needed",
-                          xt_dtype_name(t));
-    ir_value *start = o.exclude_self ? without_self(&w, how) : w.x;
-    ir_value *r = scatter_axis(w.b, code[how], start, w.axis, w.index, w.updates);
-    if (how == XT_REDUCE_AMAX || how == XT_REDUCE_AMIN) r = shared_extreme(&w, start, r);
-    if (how == XT_REDUCE_MEAN) {
-        const ir_type *count = ir_with_dtype(w.x->type, t);
-        ir_value *self = o.exclude_self ? ir_splat(w.b, count, 0) : ir_splat(w.b, count, 1);
-        ir_value *n =
-            scatter_axis(w.b, OP_add, self, w.axis, w.index, ir_splat(w.b, ir_with_dtype(w.index->type, t), 1));
-        n = ir_maximum(w.b, n, ex_num(w.b, n, 1));
-        if (ir_dtype_is_int(t) && ir_dtype_is_signed(t)) { /* rounds down, not towards zero */
-            ir_value *rest = ir_remainder(w.b, r, n), *q = ir_divide(w.b, r, n);
-            r = ex_pick(w.b, ex_is(w.b, rest, IR_LT, 0), ex_plus(w.b, q, -1), q);
-        } else
-            r = ir_divide(w.b, r, n);
-    }
-    return lazy_wrap(r, w.what);
+    if (!reduces(src, w.what, lazy_type(x), how, &failed) || !read_write(src, &w, x, axis, index, updates, &failed))
+        return failed;
+    return lazy_wrap(reduce_there(&w, how, o.exclude_self), w.what);
 }
 
 /* --- whole slices by a list of indices --- */
@@ -300,6 +346,32 @@ xt_tensor xt_index_fill_at(const xt_src *src, xt_tensor x, int axis, xt_tensor i
     if (t && !ops_number_fits(src, "xt_index_fill", t->dtype, value, true, &failed)) return failed;
     xt_tensor number = lazy_wrap(ops_number(src, "xt_index_fill", t ? t->dtype : XT_F32, value, NULL), "xt_index_fill");
     return write_slices(src, "xt_index_fill", OP_COUNT, x, axis, index, number, 1);
+}
+
+/* As scatter_reduce, with the list's index at each element of a slice. */
+xt_tensor xt_index_reduce_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates,
+                             xt_reduction how, xt_scatter_opts o) {
+    write_call w = {.what = "xt_index_reduce", .b = lazy_begin(src), .x = lazy_value(x), .index = lazy_value(index)};
+    w.updates = lazy_value(updates);
+    int64_t one = 1;
+    xt_tensor failed;
+    ops_text sx, su, si;
+    if (!w.x || !w.index || !w.updates) return lazy_wrap(NULL, w.what);
+    const ir_type *t = w.x->type, *u = w.updates->type, *at = w.index->type;
+    if (!reduces(src, w.what, t, how, &failed) || !ops_axis(src, w.what, t, axis, &w.axis, &failed) ||
+        !list_fits(src, w.what, at, &failed) || !is_inside(src, w.what, t, w.axis, w.index, &failed))
+        return failed;
+    bool fits = u->rank == t->rank;
+    for (uint32_t d = 0; fits && d < t->rank; d++) fits = u->dims[d] == ((int64_t)d == w.axis ? at->count : t->dims[d]);
+    if (!fits)
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: updates %s for x %s and index %s: x's dims are expected, but axis %lld as long as the "
+                          "index",
+                          w.what, ops_shape(u, &su), ops_shape(t, &sx), ops_shape(at, &si), (long long)w.axis);
+    w.updates = ir_convert(w.b, w.updates, t->dtype);
+    w.index = ir_broadcast_in_dim(w.b, at->rank ? w.index : ir_reshape(w.b, w.index, 1, &one),
+                                  ir_with_dtype(u, at->dtype), 1, &w.axis);
+    return lazy_wrap(w.updates && w.index ? reduce_there(&w, how, o.exclude_self) : NULL, w.what);
 }
 
 /* --- several axes at once: x[i, j, ...] --- */

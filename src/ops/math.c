@@ -5,6 +5,8 @@
  * derivative is right on both sides. */
 #include <math.h>
 
+#include <xtrain/names.h>
+
 #include "ops/expr.h"
 
 /* --- one operand --- */
@@ -73,6 +75,70 @@ static ir_value *make_signbit(ir_builder *b, ir_value *x) {
     const ir_type *bits = ir_with_dtype(x->type, size == 1 ? XT_I8 : size == 2 ? XT_I16 : size == 4 ? XT_I32 : XT_I64);
     ir_op *op = ir_build(b, OP_bitcast_convert, 1, &x, 0, NULL, 0, NULL, 1, &bits);
     return op ? ex_is(b, &op->out[0], IR_LT, 0) : NULL;
+}
+
+/* x = mantissa 2^exponent, 0.5 <= |mantissa| < 1, by the bits of an f32 or f64, among which arithmetic that takes
+ * numbers below the least normal one for 0 has no part; 0, infinities and NaN are their own mantissas. The mantissa's
+ * derivative is 2^-exponent, in two halves, since the whole may have no normal number; a difference that is zero
+ * carries it. */
+typedef struct float_bits {
+    xt_dtype as;
+    int width, mantissa, bias;
+} float_bits;
+static ir_value *bits_as(ir_builder *b, ir_value *x, xt_dtype t) {
+    const ir_type *type = x ? ir_with_dtype(x->type, t) : NULL;
+    ir_op *op = type ? ir_build(b, OP_bitcast_convert, 1, &x, 0, NULL, 0, NULL, 1, &type) : NULL;
+    return op ? &op->out[0] : NULL;
+}
+static ir_value *power_of_two(ir_builder *b, ir_value *k, const float_bits *f, xt_dtype t) {
+    ir_value *biased = ex_plus(b, k, f->bias);
+    return bits_as(b, ir_shift_left(b, biased, ex_num(b, k, f->mantissa)), t);
+}
+typedef struct parts_of {
+    ir_value *mantissa, *exponent, *plain; /* plain: neither 0 nor infinite nor NaN */
+} parts_of;
+static parts_of take_apart(ir_builder *b, ir_value *x, const float_bits *f) {
+    ir_value *raw = bits_as(b, x, f->as);
+    double fraction = ldexp(1, f->mantissa), most = 2 * f->bias + 1;
+    ir_value *rest = ir_and(b, raw, ex_num(b, raw, fraction - 1));
+    ir_value *e = ir_and(b, ir_shift_right_logical(b, raw, ex_num(b, raw, f->mantissa)), ex_num(b, raw, most));
+    ir_value *low = ex_is(b, e, IR_EQ, 0), *some = ex_is(b, rest, IR_NE, 0);
+    ir_value *plain = ir_and(b, ex_is(b, e, IR_NE, most), ir_or(b, ir_not(b, low), some));
+    ir_value *up = ex_plus(b, ir_count_leading_zeros(b, rest), f->mantissa + 1 - f->width);
+    ir_value *tiny = ir_and(b, low, some), *none = ex_num(b, raw, 0);
+    up = ex_pick(b, tiny, up, none);
+    rest = ir_and(b, ir_shift_left(b, rest, up), ex_num(b, raw, fraction - 1));
+    e = ex_plus(b, ex_pick(b, tiny, ir_subtract(b, ex_num(b, raw, 1), up), e), 1 - f->bias);
+    ir_value *sign = ir_and(b, raw, ex_num(b, raw, -ldexp(1, f->width - 1)));
+    ir_value *whole = ir_or(b, ir_or(b, sign, rest), ex_num(b, raw, (f->bias - 1) * fraction));
+    return (parts_of){bits_as(b, whole, x->type->dtype), ex_pick(b, plain, e, none), plain};
+}
+void xt_frexp_at(const xt_src *src, xt_tensor x, xt_tensor *out_mantissa, xt_tensor *out_exponent) {
+    static const char *const what = "xt_frexp";
+    static const float_bits single = {XT_I32, 32, 23, 127}, twice = {XT_I64, 64, 52, 1023};
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    xt_dtype t = v ? v->type->dtype : XT_F32;
+    if (v && !ir_dtype_is_float(t)) {
+        lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s: floats are expected (xt_cast)", what, xt_dtype_name(t));
+        v = NULL;
+    }
+    const float_bits *f = t == XT_F64 ? &twice : &single;
+    ir_value *wide = v ? ops_widen(b, v) : NULL, *m = NULL;
+    parts_of p = {0};
+    if (wide) p = take_apart(b, wide, f);
+    if (p.mantissa && p.exponent) {
+        ir_value *half = ir_shift_right_arithmetic(b, p.exponent, ex_num(b, p.exponent, 1));
+        ir_value *halves[2] = {half, ir_subtract(b, p.exponent, half)}, *scaled = ex_keep(b, p.plain, wide, 0);
+        for (int i = 0; i < 2; i++)
+            scaled = ir_multiply(b, scaled, power_of_two(b, ir_negate(b, halves[i]), f, wide->type->dtype));
+        m = ir_add(b, p.mantissa, ir_subtract(b, scaled, ex_detach(b, scaled)));
+        m = ex_pick(b, p.plain, m, wide);
+    }
+    xt_tensor mantissa = lazy_wrap(m ? ops_narrow(b, m, t) : NULL, what);
+    xt_tensor power = lazy_wrap(p.exponent ? ir_convert(b, p.exponent, XT_I32) : NULL, what);
+    if (out_mantissa) *out_mantissa = mantissa;
+    if (out_exponent) *out_exponent = power;
 }
 
 static double largest(xt_dtype t) {

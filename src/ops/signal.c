@@ -3,26 +3,72 @@
 #include <math.h>
 
 #include <xtrain/names.h>
+#include <xtrain/special.h>
 
 #include "ops/expr.h"
 
 /* --- windows --- */
-/* a - b cos(2 pi i / m) + c cos(4 pi i / m): m is the length for a periodic window, one less for a symmetric one. */
-xt_tensor xt_window_at(const xt_src *src, xt_window_kind kind, int64_t n, bool symmetric, xt_dtype dtype) {
-    static const struct { double a, b, c; } terms[] = {{0.5, 0.5, 0}, {0.54, 0.46, 0}, {0.42, 0.5, 0.08}};
+/* a - b cos(2 pi i / m) + c cos(4 pi i / m) - d cos(6 pi i / m) */
+static ir_value *cosines(ir_builder *b, ir_value *i, double m, const double terms[4]) {
+    ir_value *angle = ex_times(b, i, 2 * M_PI / m), *w = ex_num(b, i, terms[0]);
+    for (int k = 1; k < 4; k++)
+        if (terms[k]) w = ir_add(b, w, ex_times(b, ir_cosine(b, ex_times(b, angle, k)), k % 2 ? -terms[k] : terms[k]));
+    return w;
+}
+
+/* i0(beta sqrt(1 - x^2)) / i0(beta), x from -1 to 1 */
+static ir_value *kaiser(const xt_src *src, ir_value *x, ex_number beta) {
     ir_builder *b = lazy_begin(src);
-    if ((unsigned)kind >= BASE_COUNT(terms) || n < 1 || !ir_dtype_is_float(dtype))
+    ir_value *most = ex_of(b, x, beta), *square = ir_multiply(b, x, x);
+    ir_value *inside = ir_maximum(b, ir_subtract(b, ex_num(b, x, 1), square), ex_num(b, x, 0));
+    ir_value *at[2] = {ir_multiply(b, most, ir_sqrt(b, inside)), most};
+    for (int k = 0; k < 2; k++) at[k] = lazy_value(xt_i0_at(src, lazy_wrap(at[k], "xt_window")));
+    return ir_divide(lazy_begin(src), at[0], at[1]);
+}
+
+/* What a periodic window lacks of a symmetric one is its last element: m is the number of steps between both ends. */
+xt_tensor xt_window_at(const xt_src *src, xt_window_kind kind, int64_t n, bool symmetric, xt_dtype dtype,
+                       xt_window_opts o) {
+    static const char *const what = "xt_window";
+    static const double terms[][4] = {[XT_WINDOW_HANN] = {0.5, 0.5},
+                                      [XT_WINDOW_BLACKMAN] = {0.42, 0.5, 0.08},
+                                      [XT_WINDOW_NUTTALL] = {0.3635819, 0.4891775, 0.1365995, 0.0106411}};
+    ir_builder *b = lazy_begin(src);
+    if ((unsigned)kind > XT_WINDOW_NUTTALL || n < 1 || !ir_dtype_is_float(dtype))
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "xt_window: kind %d, %lld elements of %s: an xt_window_kind, at least 1, and floats",
                           (int)kind, (long long)n, xt_dtype_name(dtype));
+    if (!(o.std > 0) || !(o.tau > 0))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_window: .std = %g, .tau = %g: both above 0 are expected", o.std,
+                          o.tau);
+    if (n == 1) return lazy_wrap(ir_splat(b, ir_tensor(dtype, 1, &n), 1), what);
     xt_dtype work = dtype == XT_F64 ? XT_F64 : XT_F32;
-    ir_value *i = ir_iota(b, ir_tensor(work, 1, &n), 0);
-    int64_t m = symmetric ? n - 1 : n;
-    if (n == 1) return lazy_wrap(ir_splat(b, ir_tensor(dtype, 1, &n), 1), "xt_window");
-    ir_value *angle = ex_times(b, i, 2 * M_PI / (double)m);
-    ir_value *w = ir_subtract(b, ex_num(b, i, terms[kind].a), ex_times(b, ir_cosine(b, angle), terms[kind].b));
-    if (terms[kind].c) w = ir_add(b, w, ex_times(b, ir_cosine(b, ex_times(b, angle, 2)), terms[kind].c));
-    return lazy_wrap(w ? ir_convert(b, w, dtype) : NULL, "xt_window");
+    ir_value *i = ir_iota(b, ir_tensor(work, 1, &n), 0), *w = NULL;
+    double m = (double)(symmetric ? n - 1 : n);
+    ir_value *middle = ex_plus(b, i, -m / 2), *x = ex_over(b, middle, m / 2); /* from -1 to 1 */
+    switch (kind) {
+    case XT_WINDOW_HAMMING: {
+        ex_number alpha = ex_given(src, what, work, o.alpha);
+        ir_value *share = ex_of(b, i, alpha), *wave = ir_cosine(b, ex_times(b, i, 2 * M_PI / m));
+        w = ir_subtract(b, share, ir_multiply(b, ir_subtract(b, ex_num(b, i, 1), share), wave));
+        break;
+    }
+    case XT_WINDOW_BARTLETT: w = ir_subtract(b, ex_num(b, i, 1), ir_abs(b, x)); break;
+    case XT_WINDOW_COSINE: w = ir_sine(b, ex_times(b, ex_plus(b, i, 0.5), M_PI / (m + 1))); break;
+    case XT_WINDOW_KAISER: w = kaiser(src, x, ex_given(src, what, work, o.beta)); break;
+    case XT_WINDOW_GAUSSIAN: {
+        ir_value *far = ir_divide(b, middle, ex_of(b, i, ex_given(src, what, work, o.std)));
+        w = ir_exponential(b, ex_times(b, ir_multiply(b, far, far), -0.5));
+        break;
+    }
+    case XT_WINDOW_EXPONENTIAL: {
+        ir_value *far = ir_divide(b, ir_abs(b, middle), ex_of(b, i, ex_given(src, what, work, o.tau)));
+        w = ir_exponential(b, ir_negate(b, far));
+        break;
+    }
+    default: w = cosines(b, i, m, terms[kind]); break;
+    }
+    return lazy_wrap(w ? ir_convert(lazy_begin(src), w, dtype) : NULL, what);
 }
 
 /* --- frequencies --- */

@@ -166,32 +166,87 @@ static ir_value *at_rank(const xt_src *src, ir_value *i, int64_t a, ex_number ra
     return ops_gather_axis(b, i, a, ops_broadcast(b, rank.data, i->type->rank, dims));
 }
 
-/* Between neighbours of the sorted axis, linearly: rank q (n - 1). */
-xt_tensor xt_quantile_at(const xt_src *src, xt_tensor x, double q, int axis) {
+/* --- quantiles --- */
+/* Where a quantile lies among n sorted numbers. Its rank q (n - 1) is rounded as PyTorch rounds it, in x's dtype. */
+typedef struct rank_of {
+    double low, high, part;
+} rank_of;
+static rank_of rank_among(double q, int64_t n, xt_dtype t, xt_quantile_rule how) {
+    double most = (double)(n - 1), rank = t == XT_F64 ? q * most : (double)((float)q * (float)most);
+    if (how == XT_QUANTILE_NEAREST) rank = rint(rank);
+    if (how == XT_QUANTILE_LOWER) rank = floor(rank);
+    if (how == XT_QUANTILE_HIGHER) rank = ceil(rank);
+    return (rank_of){floor(rank), ceil(rank), how == XT_QUANTILE_MIDPOINT ? 0.5 : rank - floor(rank)};
+}
+
+typedef struct neighbours {
+    ir_value *low, *high, *part; /* the numbers before and behind, and how far from the first */
+} neighbours;
+
+/* The same number of elements in each row. */
+static neighbours of_all(const xt_src *src, ir_value *v, ir_value *order, int64_t a, double q, bool data,
+                         xt_quantile_rule how) {
+    xt_dtype t = v->type->dtype;
+    rank_of r = rank_among(q, v->type->dims[a], t, how);
+    ir_value *low = at_rank(src, order, a, ex_derived(src, XT_I64, data, r.low)),
+             *high = at_rank(src, order, a, ex_derived(src, XT_I64, data, r.high));
+    ir_builder *b = lazy_begin(src);
+    low = ops_gather_axis(b, v, a, low);
+    return (neighbours){low, ops_gather_axis(b, v, a, high), ex_of(b, low, ex_derived(src, t, data, r.part))};
+}
+
+/* As many as are numbers: NaN is sorted to the end, and a row of nothing else gives its first. */
+static neighbours of_numbers(const xt_src *src, ir_value *v, ir_value *order, int64_t a, ex_number q,
+                             xt_quantile_rule how) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *count = ir_reduce(b, OP_add, ir_convert(b, ir_compare(b, IR_EQ, v, v), v->type->dtype), 1, &a);
+    ir_value *most = count ? ops_unsqueeze(b, ir_maximum(b, ex_plus(b, count, -1), ex_num(b, count, 0)), a) : NULL;
+    ir_value *rank = ir_multiply(b, most, ex_of(b, most, q));
+    if (how == XT_QUANTILE_NEAREST) rank = ir_round_nearest_even(b, rank);
+    ir_value *floor = how == XT_QUANTILE_HIGHER ? ir_ceil(b, rank) : ir_floor(b, rank);
+    ir_value *ceil = how == XT_QUANTILE_LOWER ? floor : ir_ceil(b, rank);
+    bool between = how == XT_QUANTILE_LINEAR;
+    ir_value *part = between ? ir_subtract(b, rank, floor) : ex_num(b, rank, how == XT_QUANTILE_MIDPOINT ? 0.5 : 0);
+    ir_value *low = ops_gather_axis(b, order, a, floor ? ir_convert(b, floor, XT_I64) : NULL),
+             *high = ops_gather_axis(b, order, a, ceil ? ir_convert(b, ceil, XT_I64) : NULL);
+    return (neighbours){ops_gather_axis(b, v, a, low), ops_gather_axis(b, v, a, high), part};
+}
+
+static xt_tensor quantile(const xt_src *src, const char *what, xt_tensor x, double q, int axis, xt_quantile_opts o,
+                          bool skip_nan) {
     ir_builder *b = lazy_begin(src);
     int64_t a;
     xt_tensor failed;
-    ir_value *v = sortable(src, "xt_quantile", x, axis, &a, &failed);
+    ir_value *v = sortable(src, what, x, axis, &a, &failed);
     if (!v) return failed;
     ops_text shape;
-    if (!(q >= 0 && q <= 1)) return lazy_error(src, XT_OUT_OF_RANGE, "xt_quantile: q is %g: it runs from 0 to 1", q);
+    if (!(q >= 0 && q <= 1)) return lazy_error(src, XT_OUT_OF_RANGE, "%s: q is %g: it runs from 0 to 1", what, q);
+    if ((unsigned)o.interpolation > XT_QUANTILE_NEAREST)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: .interpolation = %d: an xt_quantile_rule is expected", what,
+                          (int)o.interpolation);
     if (v->type->dims[a] == 0)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_quantile: axis %lld of %s holds no elements", (long long)a,
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: axis %lld of %s holds no elements", what, (long long)a,
                           ops_shape(v->type, &shape));
     v = ops_float(b, v);
     ir_value *i = v ? order_of(b, v, a, false) : NULL;
-    if (!i) return lazy_wrap(NULL, "xt_quantile");
-    double rank = q * (double)(v->type->dims[a] - 1), part = rank - floor(rank);
-    int64_t lower = (int64_t)floor(rank), upper = (int64_t)ceil(rank);
-    bool data = ex_given(src, "xt_quantile", v->type->dtype, q).data != NULL;
-    ir_value *low = ops_gather_axis(b, v, a, at_rank(src, i, a, ex_derived(src, XT_I64, data, (double)lower)));
-    ir_value *high = ops_gather_axis(b, v, a, at_rank(src, i, a, ex_derived(src, XT_I64, data, (double)upper)));
-    ir_value *gap = ir_subtract(b, high, low);
-    ir_value *r = ir_add(b, low, ir_multiply(b, gap, ex_of(b, gap, ex_derived(src, v->type->dtype, data, part))));
-    if (!r) return lazy_wrap(NULL, "xt_quantile");
-    ir_value *nan = ops_unsqueeze(b, ir_reduce(b, OP_or, ir_compare(b, IR_NE, v, v), 1, &a), a);
-    r = ex_keep(b, ir_not(b, nan), r, NAN);
-    return lazy_wrap(r ? ops_squeeze(b, r, a) : NULL, "xt_quantile");
+    if (!i) return lazy_wrap(NULL, what);
+    ex_number given = ex_given(src, what, v->type->dtype, q);
+    neighbours n = skip_nan ? of_numbers(src, v, i, a, given, o.interpolation)
+                            : of_all(src, v, i, a, q, given.data != NULL, o.interpolation);
+    b = lazy_begin(src);
+    ir_value *r = ir_add(b, n.low, ir_multiply(b, ir_subtract(b, n.high, n.low), n.part));
+    if (r && !skip_nan) {
+        ir_value *nan = ops_unsqueeze(b, ir_reduce(b, OP_or, ir_compare(b, IR_NE, v, v), 1, &a), a);
+        r = ex_keep(b, ir_not(b, nan), r, NAN);
+    }
+    return lazy_wrap(r && !o.keepdim ? ops_squeeze(b, r, a) : r, what);
+}
+
+xt_tensor xt_quantile_at(const xt_src *src, xt_tensor x, double q, int axis, xt_quantile_opts o) {
+    return quantile(src, "xt_quantile", x, q, axis, o, false);
+}
+xt_tensor xt_nanquantile_at(const xt_src *src, xt_tensor x, double q, int axis, xt_quantile_opts o) {
+    return quantile(src, "xt_nanquantile", x, q, axis, o, true);
 }
 
 /* --- search --- */

@@ -24,7 +24,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass kind, xt_loader
     xt_batch b;
     bool cut = false;
     while (!cut && loader_pass_next(src, &pass, &b)) {
-        lazy_position_of_thread()->epoch = t->epoch;
+        b.epoch = lazy_position_of_thread()->epoch = t->epoch;
         lazy_position_of_thread()->samples = train_at.samples;
         lazy_set_draw_step(done);
         train_precision_begin(t);

@@ -85,6 +85,11 @@ def word(folder, alone):
             print(f"    (void){call};")
 
 
+def whole(given):
+    """Whether no argument is missing: nothing, or empty parentheses."""
+    return all(given) and not re.search(r"\(\s*\)", "".join(given))
+
+
 def worded(folder, known):
     """Each argument that is all of a parameter of an enum: (enum, the call); a function without a macro as it is."""
     kinds, names = {}, sorted(set(macros(folder)))
@@ -104,7 +109,7 @@ def worded(folder, known):
             given = split(seen[i][m.end():])
             for kind, text in zip(kinds.get(m.group(1), []), given or []):
                 places = sorted({int(n) for n in re.findall(r"arg(\d+)_", text)})
-                if kind in known and len(places) == 1 and (name, places[0]) not in found and all(given):
+                if kind in known and len(places) == 1 and (name, places[0]) not in found and whole(given):
                     found.add((name, places[0]))
                     yield kind, f"{name}({', '.join('WORD' if a == places[0] else 'p' for a in range(k))})"
 
@@ -163,8 +168,7 @@ def number(folder):
                 places = sorted({int(n) for n in re.findall(r"arg(\d+)_", text)})
                 scalar = re.fullmatch(r"(int|int64_t|uint64_t|size_t|double) \w+", kind) and len(places) == 1
                 dims = re.fullmatch(r"const int(64_t)? \*(dims|perm)", kind) and places and places[-1] == k - 1
-                whole = all(given) and not re.search(r"\(\s*\)", "".join(given))
-                if (scalar or dims) and whole and (name, places[-1]) not in found:
+                if (scalar or dims) and whole(given) and (name, places[-1]) not in found:
                     found.add((name, places[-1]))
                     arguments = ["XT_F32" if a == places[-1] else "p" for a in range(k)]
                     print(f"    (void){name}({', '.join(arguments)});")

@@ -97,4 +97,59 @@ f.run("istft", lambda x, h, s: (torch.istft(C(x), 16, window=h), torch.istft(C(x
 f.run("istft_two_sided", lambda x: (torch.istft(C(x), 8, 2, onesided=False),
                                     torch.istft(C(x), 8, 3, center=False, onesided=False, length=40)),
       torch.randn(8, 6, 2))
+RULES = ("linear", "lower", "higher", "midpoint", "nearest")
+holes = torch.randn(4, 9)
+holes[holes.abs() < 0.3] = float("nan")
+holes[1] = float("nan")
+for name, x in (("quantile_rules", torch.randn(4, 9)), ("nanquantile", holes)):
+    q = torch.nanquantile if name == "nanquantile" else torch.quantile
+    f.run(name, lambda x: tuple(q(x, 0.3, 1, interpolation=r) for r in RULES) +
+          tuple(q(x, 0.5, 0, keepdim=True, interpolation=r) for r in RULES), x, grads=q == torch.quantile)
+f.run("nanquantile_grad", lambda x: (torch.nanquantile(x, 0.3, 1), torch.nanquantile(x, 0.9, 0)),
+      torch.where(torch.rand(4, 9) < 0.2, torch.nan, torch.randn(4, 9)))
+f.run("combinations", lambda x: (torch.combinations(x), torch.combinations(x, 3), torch.combinations(x, 1),
+                                 torch.combinations(x, 3, True), torch.combinations(x, 5, True)), torch.randn(5))
+f.run("combinations_none", lambda x: torch.combinations(x, 4), torch.randn(3), grads=False)
+at, values = torch.tensor([[3, -1], [0, 7]]), torch.randn(2, 2)
+f.run("put", lambda x, i, v: (torch.Tensor.put(x, i, v), torch.Tensor.put(x, i, v, accumulate=True)),
+      torch.randn(3, 4), at, values)
+f.run("unravel_index", lambda i: torch.unravel_index(i, (4, 3, 5)), torch.randint(0, 60, (3, 4)), grads=False)
+list_, pieces = torch.tensor([2, 0, 2, 3, 2]), torch.randn(3, 5, 2)
+pieces[0, 2, 1] = pieces[1, 0, 0] = pieces[2, 2, 0] = pieces[2, 4, 0] = 0  # one zero, and two at one place
+whole = torch.randn(3, 4, 2)
+for how in ("prod", "mean", "amax", "amin"):
+    for with_self in (True, False):
+        # PyTorch has no first gradient where two zeros meet: the numbers are the same, the gradient is 0
+        f.run(f"index_reduce_{how}_{int(with_self)}",
+              lambda x, i, u: x.index_reduce(1, i, u, how, include_self=with_self), whole, list_,
+              pieces if how != "prod" else torch.where(torch.arange(3)[:, None, None] == 2, pieces + 0.5, pieces))
+i8 = torch.tensor([[3, -7, 5], [2, 9, -4]])
+f.run("index_reduce_ints", lambda x, i, u: tuple(x.index_reduce(0, i, u, h) for h in ("prod", "mean", "amax", "amin")),
+      i8, torch.tensor([1, 1, 0]), torch.tensor([[2, -5, 5], [1, 10, -4], [6, -8, 0]]), grads=False)
+f.run("scatter_prod", lambda x, i, u: (x.scatter_reduce(1, i, u, "prod"),
+                                      x.scatter_reduce(1, i, u, "prod", include_self=False)),
+      torch.randn(3, 4), torch.tensor([[0, 0, 2], [1, 1, 1], [3, 2, 0]]), torch.randn(3, 3))
+odd = torch.tensor([0.0, -0.0, 1.0, -3.5, 1e-40, -1e-45, 3e38, float("inf"), float("-inf"), 0.4999999])
+f.run("frexp", torch.frexp, odd, grads=False)
+f.run("frexp_f64", torch.frexp, torch.tensor([0.0, 5e-324, -1e-310, 1.7e308, 0.1], dtype=torch.float64), grads=False)
+f.run("frexp_f16", torch.frexp, torch.tensor([0.0, 6e-8, -65504.0, 0.3]).half(), grads=False)
+f.run("frexp_grad", lambda x: torch.frexp(x).mantissa, torch.tensor([0.3, -5.0, 1e30, 2e-38, 0.0]))
+w = torch.signal.windows
+f.run("windows", lambda: (torch.hann_window(7), torch.hamming_window(6, False), torch.hamming_window(6, True, 0.6, 0.4),
+                          torch.blackman_window(9), torch.bartlett_window(8), torch.bartlett_window(7, False),
+                          torch.kaiser_window(10), torch.kaiser_window(9, False, 6.5), torch.kaiser_window(1),
+                          w.cosine(6), w.cosine(7, sym=False), w.gaussian(9, std=2.5),
+                          w.gaussian(8, std=0.7, sym=False), w.exponential(9, tau=3.0), w.exponential(8, sym=False),
+                          w.nuttall(12), w.nuttall(7, sym=False)),
+      grads=False)
+f.run("windows_f64", lambda: (w.kaiser(9, beta=8.0, dtype=torch.float64), w.gaussian(9, dtype=torch.float64),
+                              w.nuttall(9, dtype=torch.float64)), grads=False)
+f.run("fake_quantize", lambda x: (torch.fake_quantize_per_tensor_affine(x, 0.1, 3, 0, 15),
+                                  torch.fake_quantize_per_tensor_affine(x, 0.03, 0, -128, 127)), torch.randn(4, 6))
+f.run("fake_quantize_channels", lambda x, s, z: torch.fake_quantize_per_channel_affine(x, s, z, 1, -8, 7),
+      torch.randn(4, 3, 2), torch.tensor([0.1, 0.25, 0.5]), torch.tensor([0, 2, -3], dtype=torch.int32), skip_grad=(1,))
+# the first of several numbers that have defaults
+f.run("one_given", lambda x: (F.hardtanh(x, -0.3), torch.diff(x, 2), torch.trapezoid(x, dx=0.5),
+                              torch.cumulative_trapezoid(x, dx=0.5), torch.rot90(x, 3), torch.diagonal(x, 1),
+                              F.rrelu(x, 0.05), torch.diagonal(torch.stack((x, x + 1)), 0, 2)), torch.randn(4, 5))
 f.save()

@@ -20,6 +20,15 @@ f.run("default_square", None, torch.randn(2, 4), module=parametrizations.orthogo
 f.run("default_tall", None, torch.randn(2, 3), module=parametrizations.orthogonal(nn.Linear(3, 5)))
 
 
+# of a convolution's weight each kernel is a matrix
+for map in MAPS:
+    m = parametrizations.orthogonal(nn.Conv2d(2, 3, (2, 3)), orthogonal_map=map)
+    with torch.no_grad():
+        x = m.parametrizations.weight.original
+        x += 0.3 * torch.randn(x.shape).mT.tril(-1).mT
+    f.run(f"{map}_kernels", None, torch.randn(2, 2, 4, 5), module=m)
+
+
 class Removed(nn.Module):
     """What it is made of, and what it gives with plain weights."""
 

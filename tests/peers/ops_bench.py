@@ -11,6 +11,25 @@ rows = torch.randint(0, 1024, (1024,), generator=g)
 a, b, d = r(512, 512).double(), r(512, 512).double(), big.double()
 h = r(512, 512)
 spd = h @ h.T + 600 * torch.eye(512)
+NODES, EDGES = 50000, 500000
+places = torch.randint(0, NODES * NODES, (EDGES + 5000,), generator=g).unique()  # a CSR has each once
+places = places[torch.randperm(len(places), generator=g)[:EDGES]].sort().values
+where = torch.stack((places // NODES, places % NODES))
+starts = torch.zeros(NODES + 1, dtype=torch.int64)
+starts[1:] = torch.bincount(where[0], minlength=NODES).cumsum(0)
+weights, features = r(EDGES).requires_grad_(), r(NODES, 64).requires_grad_()
+
+
+def coo():
+    return torch.sparse.mm(torch.sparse_coo_tensor(where, weights, (NODES, NODES), is_coalesced=True), features)
+
+
+def csr():
+    return torch.sparse.mm(torch.sparse_csr_tensor(starts, where[1], weights, (NODES, NODES)), features)
+
+
+def and_back(fn):
+    return torch.autograd.grad(fn().sum(), (weights, features))
 
 
 def both(p):
@@ -38,6 +57,10 @@ table = [
     ("matmul f64 512x512x512", lambda: a @ b),
     ("sum f64 1048576", lambda: d.sum()),
     ("cholesky 512", lambda: torch.linalg.cholesky(spd)),
+    ("sparse coo 50000 500000 x 64", lambda: coo().detach()),
+    ("sparse csr 50000 500000 x 64", lambda: csr().detach()),
+    ("sparse coo and gradients", lambda: and_back(coo)),
+    ("sparse csr and gradients", lambda: and_back(csr)),
 ]
 for name, fn in table:
     if len(sys.argv) > 1 and sys.argv[1] not in name:

@@ -29,7 +29,7 @@
 #include "nn/nn.h"
 #include <xtrain/xtrain.h>
 
-enum { PARITY_MOST = 8 }; /* inputs or outputs of a case */
+enum { PARITY_MOST = 20 }; /* inputs or outputs of a case */
 static const double PARITY_RTOL = 1e-5;
 static const double PARITY_OR_1 = -1; /* as atol: rtol counts of the largest magnitude, or of 1 where that is less */
 

@@ -44,6 +44,9 @@ static xt_tensor above_one(xt_tensor x) {
     X(hardtanh, xt_hardtanh(x, fmin(v, 3), 3))                       \
     X(lerp, xt_lerp_scalar(x, x, v))                                 \
     X(addcmul, xt_addcmul(x, x, x, v))                               \
+    X(lt, xt_lt_scalar(x, v))                                        \
+    X(ge, xt_ge_scalar(x, v))                                        \
+    X(eq, xt_eq_scalar(x, v))                                        \
     X(pad, xt_slice(xt_pad(x, XT_LIST(0, 1), .value = v), 0, 1, 5))
 #define MAKE(name, tensor)                                \
     static xt_tensor make_##name(xt_tensor x, double v) { \

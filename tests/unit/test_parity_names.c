@@ -3,7 +3,7 @@
 
 #define FN(name, ...)                                                                  \
     static void c_##name(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) { \
-        (void)m, (void)user;                                                           \
+        (void)m, (void)x, (void)user;                                                  \
         __VA_ARGS__;                                                                   \
     }
 #define UNARY(name) FN(name, y[0] = xt_##name(x[0]))
@@ -141,6 +141,77 @@ FN(istft_two_sided, {
     y[0] = xt_istft(z, 8, .hop = 2, .two_sided = true);
     y[1] = xt_istft(z, 8, .hop = 3, .center = XT_OFF, .two_sided = true, .length = 40);
 })
+#define RULES(f, i, q, axis, keep) \
+    for (int r = 0; r < 5; r++) y[(i) + r] = f(x[0], q, axis, .interpolation = (xt_quantile_rule)r, .keepdim = keep)
+FN(quantile_rules, RULES(xt_quantile, 0, 0.3, 1, false); RULES(xt_quantile, 5, 0.5, 0, true))
+FN(nanquantile, RULES(xt_nanquantile, 0, 0.3, 1, false); RULES(xt_nanquantile, 5, 0.5, 0, true))
+FN(nanquantile_grad, y[0] = xt_nanquantile(x[0], 0.3, 1); y[1] = xt_nanquantile(x[0], 0.9, 0))
+FN(combinations, {
+    y[0] = xt_combinations(x[0]);
+    y[1] = xt_combinations(x[0], 3);
+    y[2] = xt_combinations(x[0], 1);
+    y[3] = xt_combinations(x[0], 3, true);
+    y[4] = xt_combinations(x[0], 5, true);
+})
+FN(combinations_none, y[0] = xt_combinations(x[0], 4))
+FN(put, y[0] = xt_put(x[0], x[1], x[2]); y[1] = xt_put(x[0], x[1], x[2], .accumulate = true))
+FN(unravel_index, xt_unravel_index(x[0], XT_LIST(4, 3, 5), y))
+#define INDEX_REDUCE(name, how)                                    \
+    FN(name##_1, y[0] = xt_index_reduce(x[0], 1, x[1], x[2], how)) \
+    FN(name##_0, y[0] = xt_index_reduce(x[0], 1, x[1], x[2], how, .exclude_self = true))
+INDEX_REDUCE(index_reduce_prod, XT_REDUCE_PROD)
+INDEX_REDUCE(index_reduce_mean, XT_REDUCE_MEAN)
+INDEX_REDUCE(index_reduce_amax, XT_REDUCE_AMAX)
+INDEX_REDUCE(index_reduce_amin, XT_REDUCE_AMIN)
+FN(index_reduce_ints, {
+    static const xt_reduction how[] = {XT_REDUCE_PROD, XT_REDUCE_MEAN, XT_REDUCE_AMAX, XT_REDUCE_AMIN};
+    for (int i = 0; i < 4; i++) y[i] = xt_index_reduce(x[0], 0, x[1], x[2], how[i]);
+})
+FN(scatter_prod, {
+    y[0] = xt_scatter_reduce(x[0], 1, x[1], x[2], XT_REDUCE_PROD);
+    y[1] = xt_scatter_reduce(x[0], 1, x[1], x[2], XT_REDUCE_PROD, .exclude_self = true);
+})
+FN(frexp, xt_frexp(x[0], &y[0], &y[1]))
+FN(frexp_grad, xt_frexp(x[0], &y[0], NULL))
+FN(windows, {
+    y[0] = xt_hann_window(7);
+    y[1] = xt_hamming_window(6, false);
+    y[2] = xt_hamming_window(6, true, 0.6);
+    y[3] = xt_blackman_window(9);
+    y[4] = xt_bartlett_window(8);
+    y[5] = xt_bartlett_window(7, false);
+    y[6] = xt_kaiser_window(10);
+    y[7] = xt_kaiser_window(9, false, 6.5);
+    y[8] = xt_kaiser_window(1);
+    y[9] = xt_window(XT_WINDOW_COSINE, 6, true, XT_F32);
+    y[10] = xt_window(XT_WINDOW_COSINE, 7, false, XT_F32);
+    y[11] = xt_window(XT_WINDOW_GAUSSIAN, 9, true, XT_F32, .std = 2.5);
+    y[12] = xt_window(XT_WINDOW_GAUSSIAN, 8, false, XT_F32, .std = 0.7);
+    y[13] = xt_window(XT_WINDOW_EXPONENTIAL, 9, true, XT_F32, .tau = 3);
+    y[14] = xt_window(XT_WINDOW_EXPONENTIAL, 8, false, XT_F32);
+    y[15] = xt_window(XT_WINDOW_NUTTALL, 12, true, XT_F32);
+    y[16] = xt_window(XT_WINDOW_NUTTALL, 7, false, XT_F32);
+})
+FN(windows_f64, {
+    y[0] = xt_window(XT_WINDOW_KAISER, 9, true, XT_F64, .beta = 8);
+    y[1] = xt_window(XT_WINDOW_GAUSSIAN, 9, true, XT_F64);
+    y[2] = xt_window(XT_WINDOW_NUTTALL, 9, true, XT_F64);
+})
+FN(one_given, {
+    y[0] = xt_hardtanh(x[0], -0.3);
+    y[1] = xt_diff(x[0], 2);
+    y[2] = xt_trapezoid(x[0], 0.5);
+    y[3] = xt_cumulative_trapezoid(x[0], 0.5);
+    y[4] = xt_rot90(x[0], 3);
+    y[5] = xt_diagonal(x[0], 1);
+    y[6] = xt_rrelu(x[0], 0.05);
+    y[7] = xt_diagonal(xt_stack(2, XT_TENSORS(x[0], xt_add_scalar(x[0], 1)), 0), 0, 2);
+})
+FN(fake_quantize, {
+    y[0] = xt_fake_quantize_per_tensor_affine(x[0], 0.1, 3, 0, 15);
+    y[1] = xt_fake_quantize_per_tensor_affine(x[0], 0.03, 0, -128, 127);
+})
+FN(fake_quantize_channels, y[0] = xt_fake_quantize_per_channel_affine(x[0], x[1], x[2], 1, -8, 7))
 static const parity_row rows[] = {
     ROW(absolute),
     ROW(arcsinh),
@@ -196,6 +267,32 @@ static const parity_row rows[] = {
     {"divisors_u8", c_gcd},
     ROW(istft),
     ROW(istft_two_sided),
+    ROW(quantile_rules),
+    ROW(nanquantile),
+    ROW(nanquantile_grad),
+    ROW(combinations),
+    ROW(combinations_none),
+    ROW(put),
+    ROW(unravel_index),
+    ROW(index_reduce_prod_1),
+    ROW(index_reduce_prod_0),
+    ROW(index_reduce_mean_1),
+    ROW(index_reduce_mean_0),
+    ROW(index_reduce_amax_1),
+    ROW(index_reduce_amax_0),
+    ROW(index_reduce_amin_1),
+    ROW(index_reduce_amin_0),
+    ROW(index_reduce_ints),
+    ROW(scatter_prod),
+    ROW(frexp),
+    {"frexp_f64", c_frexp},
+    {"frexp_f16", c_frexp},
+    ROW(frexp_grad),
+    ROW(windows),
+    ROW(windows_f64),
+    ROW(one_given),
+    ROW(fake_quantize),
+    ROW(fake_quantize_channels),
     ROW(inner),
     ROW(vecdot),
     ROW(addmv),
@@ -226,6 +323,8 @@ static void digits(void **state) {
     float v[64];
     assert_true(xt_read(y, v, sizeof v));
     for (int i = 0; i < 64; i++) assert_true(v[i] <= -0.25f && v[i] >= -0.5f && (i == 0 || v[i] != v[i - 1]));
+    y = xt_max(xt_gumbel_softmax(xt_zeros(XT_F32, 16, 8), 2)); /* not .hard */
+    assert_true(xt_item(y) < 0.99);
     parity_close_file(f);
     assert_int_equal(xt_finish(), 0);
 }

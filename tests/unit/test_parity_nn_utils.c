@@ -12,6 +12,11 @@ static void linear(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {
     xt_orthogonal_at(XT_HERE, m, "weight", o->opts);
     y[0] = xt_linear(m, "", x[0], o->out);
 }
+static void kernels(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {
+    const orthogonal *o = user;
+    xt_orthogonal_at(XT_HERE, m, "weight", o->opts);
+    y[0] = xt_conv2d(m, "", x[0], o->out, 0, .kernels = {2, 3});
+}
 static const struct {
     const char *name;
     int64_t in, out;
@@ -29,6 +34,12 @@ static void maps(void **state) {
             snprintf(name, sizeof name, "%s_%s_%s", names[k / 2], shapes[i].name, k % 2 ? "plain" : "base");
             parity_case(f, name, linear, &o, 0, 0);
         }
+    for (int k = 0; k < 3; k++) {
+        char name[64];
+        orthogonal o = {3, XT_OPTS(xt_orthogonal_opts, .orthogonal_map = (xt_orthogonal_map)(k + 1))};
+        snprintf(name, sizeof name, "%s_kernels", names[k]);
+        parity_case(f, name, kernels, &o, 0, 0);
+    }
     orthogonal o = {4, XT_OPTS(xt_orthogonal_opts, )};
     parity_case(f, "default_square", linear, &o, 0, 0);
     o.out = 5;

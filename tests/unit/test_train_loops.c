@@ -24,8 +24,10 @@ static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
     xt_log("epoch_loss", loss, .on_step = XT_ON, .on_epoch = XT_ON);
     return loss;
 }
+static int64_t val_epochs[64];
 static void val_step(xt_module *m, xt_batch b, void *user) {
     (void)user;
+    if (val_batches < 64) val_epochs[val_batches] = b.epoch;
     val_batches++;
     xt_log("val/loss", xt_mean(xt_square(xt_forward(m, b.x))));
 }
@@ -60,6 +62,16 @@ static int fit(xt_trainer *t, int64_t batches, int64_t val) {
     return xt_fit(t, &task, data(batches, XT_OFF), val ? data(val, XT_OFF) : NULL);
 }
 #define TRAINER(...) TEST_TRAINER(.logger = XT_OFF, .checkpointing = XT_OFF, __VA_ARGS__)
+
+/* A validation's batches say the epoch of the training that they belong to, also in a fit that goes on. */
+static void validations_have_epochs(void **state) {
+    (void)state;
+    xt_trainer *t = TRAINER(.max_epochs = 3, .num_sanity_val_steps = 0);
+    assert_int_equal(fit(t, 4, 2), 0);
+    assert_int_equal(val_batches, 6);
+    for (int i = 0; i < 6; i++) assert_int_equal(val_epochs[i], i / 2);
+    xt_trainer_free(t);
+}
 
 /* --- units --- */
 static void limits_have_units(void **state) {
@@ -567,6 +579,7 @@ int main(void) {
         T(zeros_are_zero),
         T(validation_at_its_interval),
         T(a_validation_keeps_gradients),
+        T(validations_have_epochs),
         T(sanity_batches_leave_no_trace),
         T(a_second_fit_goes_on),
         T(a_resumed_end_has_its_weights),
