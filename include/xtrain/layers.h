@@ -245,6 +245,36 @@ XT_API xt_tensor xt_transformer_encoder_layer_at(const xt_src *src, xt_module *m
     xt_transformer_decoder_layer_at(XT_HERE, m, name, x, memory, XT_OPTS(xt_transformer_opts, __VA_ARGS__))
 XT_API xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
                                                  xt_tensor memory, xt_transformer_opts o);
+/* A mixture of experts in place of a feed-forward layer (Shazeer et al. 2017): a router sends each token to the top_k
+ * best of several networks fc2(gelu(fc1(x))), x [B,...,C] -> [B,...,C]. Parameters name.router.weight [experts,C], and
+ * name.experts.fc1.weight [experts,C,hidden], .fc1.bias [experts,hidden], .fc2.weight [experts,hidden,C], .fc2.bias
+ * [experts,C], uniform in +-1/sqrt(fan_in). What experts give is weighted by the router's probabilities: with top_k 1
+ * as they are (Switch Transformer, Fedus et al. 2021), with more divided by their sum (GShard, Lepikhin et al. 2020).
+ *
+ * Each sample (a row of dim 0; of a 2-D x all rows together) is a group, and has ceil(top_k * tokens / experts *
+ * capacity_factor) places in each expert, at most one for each of its tokens. First choices take them before second
+ * ones, both in the order of the tokens. Who finds none gets nothing from that expert, weight and all: in a residual
+ * block such a token passes on as it was. So what is kept depends on the sample alone, not on the batch, the ranks or
+ * the mesh. Memory besides the experts': tokens^2 * top_k * capacity_factor numbers a sample, as scores of one head. */
+#define XT_DEFAULTS_xt_moe_opts(is) is(experts, 8) is(top_k, 1) is(hidden, -1) is(capacity_factor, 1.25)
+XT_DEFAULTS_OF(xt_moe_opts)
+typedef struct XT_OPTIONS_ xt_moe_opts {
+    size_t struct_size XT_SIZE(xt_moe_opts);
+    int experts XT_IS(xt_moe_opts, experts);
+    int top_k XT_IS(xt_moe_opts, top_k);
+    int64_t hidden XT_IS(xt_moe_opts, hidden); /* -1: 4 C */
+    double capacity_factor XT_IS(xt_moe_opts, capacity_factor); /* 0: a place for every token, none is dropped */
+    xt_switch relu; /* default off: GELU in the tanh form; on: ReLU */
+} xt_moe_opts;
+#define xt_moe(m, name, ...) XT_MOE_(m, name, __VA_ARGS__, )
+#define XT_MOE_(m, name, x, ...) xt_moe_at(XT_HERE, m, name, x, XT_OPTS(xt_moe_opts, __VA_ARGS__))
+XT_API xt_tensor xt_moe_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_moe_opts o);
+/* The loss that keeps the experts of a network equally busy, a scalar: the sum over the xt_moe layers of its last
+ * forward pass of experts * sum over them of (share of first choices * mean probability), in each group, the mean over
+ * groups; 1 a layer where all have the same. Switch Transformer adds 0.01 of it to the loss. An error tensor where no
+ * such layer was called in this step. */
+#define xt_moe_balance(m) xt_moe_balance_at(XT_HERE, m)
+XT_API xt_tensor xt_moe_balance_at(const xt_src *src, xt_module *m);
 /* Positions [length,dim] to add (Vaswani et al. 2017): column 2i is sin(t / 10000^(2i/dim)), 2i+1 the cosine. */
 #define xt_sinusoidal_positions(length, dim) xt_sinusoidal_positions_at(XT_HERE, XT_NUMBER_(length), XT_NUMBER_(dim))
 XT_API xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, int64_t dim);

@@ -154,6 +154,7 @@ static bool pass(const xt_src *src, xt_module *m, const xt_tensor *in, xt_tensor
     map_free(m->root->called, NULL);
     m->root->called = map_new();
     m->root->called_step = lazy_step();
+    m->root->balance = (xt_tensor){0};
     if (!m->root->called) {
         lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_forward: out of memory");
         return false;

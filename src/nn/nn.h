@@ -52,6 +52,9 @@ typedef struct nn_root {
     /* over which optimizer state is divided where its parameter is not; 0: state lies as parameters do */
     uint32_t zero_axes;
     uint32_t context_axes; /* over which attention divides positions; 0: over none */
+    uint32_t expert_axes; /* over which xt_moe divides experts; 0: over none */
+    xt_tensor balance; /* of the last pass, which was in step balance_step: xt_moe_balance */
+    int64_t balance_step;
 } nn_root;
 struct xt_module {
     nn_root *root;
@@ -140,6 +143,9 @@ void nn_modes_free(xt_module *root);
 bool nn_is_training(const xt_module *m, const char *layer); /* that layer of m, which may be a child's name */
 /* The axes over which attention in m divides positions, of the run's mesh; NULL: over none. */
 const char *nn_context_axes(const xt_module *m);
+const char *nn_expert_axes(const xt_module *m); /* the same for the experts of xt_moe */
+/* layers_moe.c: adds a layer's to the balance of the pass. */
+void nn_note_balance(const xt_src *src, xt_module *m, xt_tensor balance);
 /* softmax(q k^T / sqrt(D)) v of [B,H,T,D], T divided over the axes of the run's mesh, whose devices divide it; causal:
  * position i sees those up to i (layers_attention_ring.c) */
 xt_tensor nn_ring_attention(const xt_src *src, const xt_tensor qkv[3], const char *axes, bool causal);

@@ -155,7 +155,21 @@ void xt_mesh_context_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *ne
     add_rule(src, net, mesh, "", true, 0, NULL); /* matches nothing: keeps the mesh */
 }
 
+/* Experts are stacked: dim 0 of their parameters. */
+void xt_mesh_expert_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes) {
+    if (!usable(src, net, mesh, "xt_mesh_expert_parallel", 1, &axes)) return;
+    net->root->expert_axes = intern(axes ? axes : "");
+    add_rule(src, net, mesh, "*experts.fc?.*", false, 1, &axes);
+    apply(net);
+}
+
+static const char *axes_of(const xt_module *m, uint32_t axes) {
+    const char *text = m && axes && mesh_of(m->root) ? intern_text(axes) : NULL;
+    return text && *text && xt_mesh_size(NULL, text) > 1 ? text : NULL;
+}
 const char *nn_context_axes(const xt_module *m) {
-    const char *axes = m && m->root->context_axes && mesh_of(m->root) ? intern_text(m->root->context_axes) : NULL;
-    return axes && *axes && xt_mesh_size(NULL, axes) > 1 ? axes : NULL;
+    return axes_of(m, m ? m->root->context_axes : 0);
+}
+const char *nn_expert_axes(const xt_module *m) {
+    return axes_of(m, m ? m->root->expert_axes : 0);
 }
