@@ -275,6 +275,33 @@ XT_API xt_tensor xt_moe_at(const xt_src *src, xt_module *m, const char *name, xt
  * such layer was called in this step. */
 #define xt_moe_balance(m) xt_moe_balance_at(XT_HERE, m)
 XT_API xt_tensor xt_moe_balance_at(const xt_src *src, xt_module *m);
+/* Blocks of one shape in a row, as a pipeline over the stages of a mesh (xt_mesh_pipeline_parallel) by GPipe's schedule
+ * (Huang et al. 2019): x [B,...] -> [B,...], the value of fn called .layers times, each time with parameters of its
+ * own. The batch goes in .microbatches parts; while stage 1 works on the first, stage 0 works on the second, and with S
+ * stages (S-1) / (microbatches + S-1) of the time nobody needs what a stage computes. Then the backward pass goes the
+ * other way round. Without a mesh it is a loop.
+ *
+ * Parameters of all blocks are stacked, [layers,...], named as those of a child `name`: "h.attn.c_attn.weight". Layer i
+ * begins with the values that "h.i.attn.c_attn.weight" would have, and xt_init_* goes by the name of layer 0.
+ * fn(m, x, user) is called for what it records, not for each layer, gets the module of `name`, does the same in
+ * each call, and gives what it was given another value of the same type; batch norms (buffers) and parametrizations in
+ * it are errors. Dropout draws masks of its own for every stage and micro-batch, so others for other numbers of them.
+ *
+ * Until the backward pass a stage keeps of each micro-batch what came into it, microbatches + S-1 in all, and computes
+ * its blocks again from there, as GPipe does. */
+#define XT_DEFAULTS_xt_pipeline_opts(is) is(layers, 1) is(microbatches, 1)
+XT_DEFAULTS_OF(xt_pipeline_opts)
+typedef struct XT_OPTIONS_ xt_pipeline_opts {
+    size_t struct_size XT_SIZE(xt_pipeline_opts);
+    int64_t layers XT_IS(xt_pipeline_opts, layers); /* which the stages divide */
+    int64_t microbatches XT_IS(xt_pipeline_opts, microbatches); /* which divide the batch, as often as it is divided */
+    void *user; /* passed to fn */
+} xt_pipeline_opts;
+#define xt_pipeline(m, name, x, ...) XT_PIPELINE_(m, name, x, __VA_ARGS__, )
+#define XT_PIPELINE_(m, name, x, fn, ...) \
+    xt_pipeline_at(XT_HERE, m, name, x, fn, XT_OPTS(xt_pipeline_opts, __VA_ARGS__))
+XT_API xt_tensor xt_pipeline_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_module_fn fn,
+                                xt_pipeline_opts o);
 /* Positions [length,dim] to add (Vaswani et al. 2017): column 2i is sin(t / 10000^(2i/dim)), 2i+1 the cosine. */
 #define xt_sinusoidal_positions(length, dim) xt_sinusoidal_positions_at(XT_HERE, XT_NUMBER_(length), XT_NUMBER_(dim))
 XT_API xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, int64_t dim);

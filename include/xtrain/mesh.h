@@ -77,19 +77,24 @@ XT_API void xt_shard_params_at(const xt_src *src, xt_module *net, xt_mesh *mesh,
  *  expert parallel: the experts of xt_moe are divided over `axes`, which may divide batches too
  *                   (xt_mesh_batch(mesh, "data+expert")): tokens go to their experts' devices and back, an all_to_all
  *                   each (GShard, Lepikhin et al. 2020). Values are those of one device, dropped tokens included. Fewer
- *                   experts than devices: an error. */
+ *                   experts than devices: an error.
+ *  pipeline parallel: the blocks of xt_pipeline are divided over `axes`, the first ones to the first device, and the
+ *                   micro-batches go from device to device (GPipe, Huang et al. 2019). What a rule says of a parameter
+ *                   is about one block's. */
 #define xt_mesh_data_parallel(mesh, net, axes) xt_mesh_data_parallel_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_fsdp(mesh, net, axes) xt_mesh_fsdp_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_zero(mesh, net, axes) xt_mesh_zero_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_tensor_parallel(mesh, net, axes) xt_mesh_tensor_parallel_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_context_parallel(mesh, net, axes) xt_mesh_context_parallel_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_expert_parallel(mesh, net, axes) xt_mesh_expert_parallel_at(XT_HERE, mesh, net, axes)
+#define xt_mesh_pipeline_parallel(mesh, net, axes) xt_mesh_pipeline_parallel_at(XT_HERE, mesh, net, axes)
 XT_API void xt_mesh_data_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_fsdp_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_zero_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_tensor_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_context_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_expert_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
+XT_API void xt_mesh_pipeline_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 
 #ifdef __cplusplus
 } /* braced lists make arrays in both languages */

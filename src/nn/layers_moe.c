@@ -218,6 +218,7 @@ xt_tensor xt_moe_at(const xt_src *src, xt_module *m, const char *name, xt_tensor
 /* --- the second loss --- */
 void nn_note_balance(const xt_src *src, xt_module *m, xt_tensor balance) {
     nn_root *r = m->root;
+    if (r->stack) return; /* a value of a loop's body */
     if (r->balance_step != lazy_step()) r->balance = (xt_tensor){0}; /* of a step that is over */
     r->balance_step = lazy_step();
     r->balance = xt_is_none(r->balance) ? balance : xt_add_at(src, r->balance, balance);
@@ -228,7 +229,7 @@ xt_tensor xt_moe_balance_at(const xt_src *src, xt_module *m) {
     const nn_root *r = m->root;
     if (xt_is_none(r->balance) || r->balance_step != lazy_step())
         return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "xt_moe_balance: no xt_moe of this network was called in this step; it is the loss of the "
-                          "last forward pass, and belongs between it and xt_backward");
+                          "xt_moe_balance: no xt_moe of this network was called in this step, blocks of an xt_pipeline "
+                          "left out; it is the loss of the last forward pass, and belongs between it and xt_backward");
     return r->balance;
 }
