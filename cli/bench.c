@@ -37,11 +37,12 @@ static int by_value(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static xt_tensor step(const model *m, xt_module *net, xt_optimizer *opt, xt_batch b, bool bf16) {
+static xt_tensor step(const model *m, const model_options *of, xt_module *net, xt_optimizer *opt, xt_batch b,
+                      bool bf16) {
     if (bf16) xt_autocast_begin(XT_BF16);
     xt_tensor out = xt_forward(net, b.x);
     if (bf16) xt_autocast_end();
-    xt_tensor loss = m->loss(out, b.y);
+    xt_tensor loss = model_loss(m, of, net, out, b.y);
     xt_backward(loss);
     xt_optimizer_step(opt);
     return loss;
@@ -139,7 +140,7 @@ static int measure(const model *m, bench_options *o, bench_result *r) {
     bool bf16 = strcmp(o->precision, "bf16") == 0;
     for (xt_batch b; marks && c.at && c.loss && loader && n < all && xt_next(loader, &b); n++) {
         marks[n] = (mark){&c, n};
-        xt_when_ready(step(m, net, opt, b, bf16), arrived, &marks[n]);
+        xt_when_ready(step(m, &o->of_model, net, opt, b, bf16), arrived, &marks[n]);
         /* nothing is recorded ahead of the first: it would be counted in its time */
         if (!xt_mark_step() || (n == 0 && !xt_wait())) break;
     }

@@ -45,20 +45,23 @@ void cli_print_usage(FILE *to, const char *usage); /* "xtrain COMMAND" under the
 bool cli_is_shared_object(const char *arg);
 
 /* Rows for the options of a model (models/models.h), settled with model_settle. */
-#define CLI_MODEL_OPTIONS(o)                                                                                 \
-    {"--seq", CLI_INT, &(o).seq, "N", "text: tokens a sample (64; gpt2-mini 128)"},                          \
-        {"--context", CLI_INT, &(o).context, "N",                                                            \
-         "text: the most positions the model can see (gpt2 1024, gpt2-mini 128, gpt2-tiny 128)"},            \
-        {"--layers", CLI_INT, &(o).layers, "N", "text: blocks (12, 6, 4)"},                                  \
-        {"--width", CLI_INT, &(o).width, "N", "text: numbers a position (768, 384, 128)"},                   \
-        {"--heads", CLI_INT, &(o).heads, "N", "text: attention heads, which divide the width (12, 6, 4)"},   \
-        {"--dropout", CLI_DOUBLE, &(o).dropout, "P", "text: share of activations left out in training (0)"}, \
-        {"--checkpoint", CLI_FLAG, &(o).checkpoint, NULL,                                                    \
-         "text: compute activations again in the backward pass: less memory, more time"},                    \
-        {"--side", CLI_INT, &(o).side, "N", "resnet18: pixels a side (224; CIFAR 32)"},                      \
-        {"--classes", CLI_INT, &(o).classes, "N", "resnet18: classes (1000; the data's)"}, {                 \
-        "--small-stem", CLI_FLAG, &(o).small_stem, NULL,                                                     \
-            "resnet18: a 3x3 convolution and no pooling in front, for pictures of 32 to 64 pixels"           \
+#define CLI_MODEL_OPTIONS(o)                                                                                           \
+    {"--seq", CLI_INT, &(o).seq, "N", "text: tokens a sample (64; gpt2-mini 128)"},                                    \
+        {"--context", CLI_INT, &(o).context, "N",                                                                      \
+         "text: the most positions the model can see (gpt2 1024, gpt2-mini 128, gpt2-tiny 128)"},                      \
+        {"--layers", CLI_INT, &(o).layers, "N", "text: blocks (12, 6, 4)"},                                            \
+        {"--width", CLI_INT, &(o).width, "N", "text: numbers a position (768, 384, 128)"},                             \
+        {"--heads", CLI_INT, &(o).heads, "N", "text: attention heads, which divide the width (12, 6, 4)"},             \
+        {"--experts", CLI_INT, &(o).experts, "N", "text: feed-forward networks a block, of which a router picks (1)"}, \
+        {"--experts-per-token", CLI_INT, &(o).experts_per_token, "K", "and how many it picks for a token (1)"},        \
+        {"--microbatches", CLI_INT, &(o).microbatches, "N", "text: of a batch, with an axis stage of --mesh (4)"},     \
+        {"--dropout", CLI_DOUBLE, &(o).dropout, "P", "text: share of activations left out in training (0)"},           \
+        {"--checkpoint", CLI_FLAG, &(o).checkpoint, NULL,                                                              \
+         "text: compute activations again in the backward pass: less memory, more time"},                              \
+        {"--side", CLI_INT, &(o).side, "N", "resnet18: pixels a side (224; CIFAR 32)"},                                \
+        {"--classes", CLI_INT, &(o).classes, "N", "resnet18: classes (1000; the data's)"}, {                           \
+        "--small-stem", CLI_FLAG, &(o).small_stem, NULL,                                                               \
+            "resnet18: a 3x3 convolution and no pooling in front, for pictures of 32 to 64 pixels"                     \
     }
 
 /* diag.c. Options that all commands share which run a program. */

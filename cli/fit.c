@@ -34,7 +34,7 @@ static xt_tensor training_step(xt_module *net, xt_batch b, void *user) {
     xt_log("train/loss", loss);
     if (chosen->classifies) xt_log_metric("train/acc", xt_accuracy(out, b.y));
     log_extra(loss);
-    return loss;
+    return opt->of_model.experts > 1 ? model_loss(chosen, &opt->of_model, net, out, b.y) : loss;
 }
 
 static void validation_step(xt_module *net, xt_batch b, void *user) {
@@ -158,6 +158,8 @@ static void note_settings(xt_trainer *t, const fit_options *o) {
                    {"model.layers", (double)o->of_model.layers},
                    {"model.width", (double)o->of_model.width},
                    {"model.heads", (double)o->of_model.heads},
+                   {"model.experts", o->of_model.experts > 1 ? (double)o->of_model.experts : 0},
+                   {"model.experts_per_token", o->of_model.experts > 1 ? (double)o->of_model.experts_per_token : 0},
                    {"model.dropout", o->of_model.dropout},
                    {"model.side", (double)o->of_model.side},
                    {"model.classes", (double)o->of_model.classes},
@@ -225,6 +227,11 @@ static int train_on(int rank, fit_data *data) {
     if (s) return not_begun(cli_fail_status("fit", s));
     if (!data->train) return not_begun(1);
     if (!model_settle(chosen, &o->of_model, why, sizeof why)) return not_begun(cli_fail("fit", "%s", why));
+    if (xt_mesh_size(mesh, "stage") > 1 && (o->output || o->ckpt || o->load || o->init))
+        return not_begun(cli_fail("fit",
+                                  "--mesh has stages: blocks are stacked there, so no folder or file with single "
+                                  "blocks is written or read; leave out --output, --ckpt, --load and --init (the "
+                                  "trainer's checkpoints, with --callbacks model_checkpoint, have such a run)"));
     o->of_model.window = o->of_model.seq;
     all_steps = count_steps(o, data, epochs);
     xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .max_steps = o->steps ? o->steps : -1,

@@ -40,10 +40,18 @@ void cli_mesh_apply(xt_mesh *mesh, xt_module *net, bool fsdp) {
     static const char *const tensor[] = {"tensor", "model"};
     for (int i = 0; i < 2; i++)
         if (xt_mesh_size(mesh, tensor[i])) xt_mesh_tensor_parallel(mesh, net, tensor[i]);
+    if (xt_mesh_size(mesh, "expert")) xt_mesh_expert_parallel(mesh, net, "expert");
+    if (xt_mesh_size(mesh, "stage")) xt_mesh_pipeline_parallel(mesh, net, "stage");
     if (xt_mesh_size(mesh, "context")) xt_mesh_context_parallel(mesh, net, "context");
-    if (xt_mesh_size(mesh, "fsdp")) {
+    if (xt_mesh_size(mesh, "fsdp"))
         xt_mesh_fsdp(mesh, net, "fsdp");
-        if (xt_mesh_size(mesh, "data")) xt_mesh_batch(mesh, "data+fsdp"); /* replicas of a divided model */
-    } else if (fsdp && xt_mesh_size(mesh, "data"))
+    else if (fsdp && xt_mesh_size(mesh, "data"))
         xt_mesh_fsdp(mesh, net, "data");
+    /* replicas of a divided model, and devices of experts, have batches of their own */
+    static const char *const axes[] = {"data", "fsdp", "expert"};
+    char batch[32] = "";
+    for (int i = 0; i < 3; i++)
+        if (xt_mesh_size(mesh, axes[i]))
+            snprintf(batch + strlen(batch), sizeof batch - strlen(batch), "%s%s", *batch ? "+" : "", axes[i]);
+    if (*batch) xt_mesh_batch(mesh, batch);
 }

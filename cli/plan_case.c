@@ -14,10 +14,11 @@ void plan_case_name(const plan_case *c, char *buf, size_t n) {
         snprintf(buf, n, "%s%s", c->title, c->donate ? ", donated" : "");
         return;
     }
-    char accumulate[40] = "";
+    char accumulate[40] = "", experts[40] = "";
+    if (c->experts > 1) snprintf(experts, sizeof experts, ", %lld experts", (long long)c->experts);
     if (c->accumulate > 1) snprintf(accumulate, sizeof accumulate, ", accumulate %lld", (long long)c->accumulate);
-    snprintf(buf, n, "%s, batch %lld%s%s%s%s%s%s%s", c->model->name, (long long)plan_case_batch(c), accumulate,
-             c->bf16 ? ", bf16" : "", c->checkpoint ? ", checkpointed" : "", c->mesh ? ", mesh " : "",
+    snprintf(buf, n, "%s, batch %lld%s%s%s%s%s%s%s%s", c->model->name, (long long)plan_case_batch(c), accumulate,
+             experts, c->bf16 ? ", bf16" : "", c->checkpoint ? ", checkpointed" : "", c->mesh ? ", mesh " : "",
              c->mesh ? c->mesh : "", c->fsdp ? ", fsdp" : "", c->offload ? ", offload" : "");
 }
 
@@ -28,7 +29,10 @@ static int rehearse(void *user) {
     int64_t k = c->accumulate > 1 ? c->accumulate : 1;
     xt_mesh *mesh = c->mesh ? cli_mesh_make(NULL, c->mesh) : NULL;
     if (c->mesh && !mesh) return 1;
-    xt_module *net = xt_module_new(m->net, (void *)(c->checkpoint ? m->checkpointed : m->config));
+    model_options own = *(const model_options *)(c->checkpoint ? m->checkpointed : m->config);
+    if (c->experts) own.experts = c->experts;
+    if (c->microbatches) own.microbatches = c->microbatches;
+    xt_module *net = xt_module_new(m->net, &own);
     if (mesh) cli_mesh_apply(mesh, net, c->fsdp);
     xt_optimizer *opt = net ? m->optimizer(net, -1) : NULL;
     if (c->offload && opt) xt_optimizer_offload(opt);
@@ -39,7 +43,7 @@ static int rehearse(void *user) {
         if (c->bf16) xt_autocast_begin(XT_BF16);
         xt_tensor out = xt_forward(net, b.x);
         if (c->bf16) xt_autocast_end();
-        xt_tensor loss = m->loss(out, b.y);
+        xt_tensor loss = model_loss(m, &own, net, out, b.y);
         if (k > 1) loss = xt_mul_scalar(loss, 1.0 / (double)k);
         xt_backward(loss);
         if ((i + 1) % k == 0) xt_optimizer_step(opt);

@@ -1,5 +1,5 @@
 /* GPT-2 (Radford et al. 2019) with Hugging Face's names: wte, wpe, h.0.ln_1, ..., ln_f; the output layer is
- * wte transposed. */
+ * wte transposed. With experts its feed-forward layers are mixtures (Fedus et al. 2021, Switch Transformer). */
 #include "models/kv_cache.h"
 
 #include <math.h>
@@ -16,8 +16,11 @@ static xt_tensor cached_attention(xt_module *m, xt_tensor x, const model_options
 }
 
 static xt_tensor mlp(xt_module *m, xt_tensor x, const model_options *o) {
-    xt_tensor h = xt_gelu(xt_linear(m, "mlp.c_fc", xt_layer_norm(m, "ln_2", x), 4 * o->width));
-    return xt_linear(m, "mlp.c_proj", h, o->width);
+    xt_tensor h = xt_layer_norm(m, "ln_2", x);
+    if (o->experts > 1) /* a new token has no others beside it that could take its place */
+        return xt_moe(m, "mlp", h, .experts = (int)o->experts, .top_k = (int)o->experts_per_token,
+                      .capacity_factor = o->cache ? 0 : 1.25);
+    return xt_linear(m, "mlp.c_proj", xt_gelu(xt_linear(m, "mlp.c_fc", h, 4 * o->width)), o->width);
 }
 
 static xt_tensor drop(xt_module *m, xt_tensor x, const model_options *o) {
@@ -34,22 +37,29 @@ static xt_tensor block(xt_module *m, xt_tensor x, void *user) {
 
 /* As the paper and Hugging Face: N(0, 0.02), what adds to the residual stream smaller by sqrt of how many
  * add, biases 0. */
-static void begin_values(xt_module *m, int64_t layers) {
+static void begin_values(xt_module *m, int64_t layers, int64_t experts) {
     xt_init_normal(m, "w?e.weight", .std = 0.02);
     xt_init_normal(m, "h.*.c_*.weight", .std = 0.02);
     xt_init_normal(m, "h.*.c_proj.weight", .std = 0.02 / sqrt(2.0 * (double)layers));
     xt_init_zeros(m, "h.*.c_*.bias");
+    if (experts <= 1) return;
+    xt_init_normal(m, "h.*.fc1.weight", .std = 0.02);
+    xt_init_normal(m, "h.*.fc2.weight", .std = 0.02 / sqrt(2.0 * (double)layers));
+    xt_init_normal(m, "h.*.router.weight", .std = 0.02);
+    xt_init_zeros(m, "h.*.fc?.bias");
 }
 
 /* x: tokens [B,T] -> logits [B,T,vocab] */
 static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
     const model_options *o = user;
-    if (xt_module_tensors(m) == 0) begin_values(m, o->layers);
+    if (xt_module_tensors(m) == 0) begin_values(m, o->layers, o->experts);
     xt_tensor x = xt_embedding(m, "wte", tokens, o->vocab, o->width);
     xt_tensor at = o->cache ? o->cache->at : xt_arange(xt_dim(tokens, 1), XT_I64);
     x = drop(m, xt_add(x, xt_embedding(m, "wpe", at, o->context, o->width)), o);
     if (o->cache) x = xt_cast(x, XT_F32); /* sums are f32, whatever the weights are */
-    for (int64_t i = 0; i < o->layers; i++) {
+    bool stages = !o->cache && xt_mesh_size(NULL, "stage") > 1;
+    if (stages) x = xt_pipeline(m, "h", x, block, .layers = o->layers, .microbatches = o->microbatches, .user = user);
+    for (int64_t i = 0; i < o->layers && !stages; i++) {
         xt_module *h = xt_sub(m, "h", (int)i);
         if (o->cache) {
             x = xt_add(x, cached_attention(xt_sub(h, "attn", -1), xt_layer_norm(h, "ln_1", x), o, i));
@@ -97,8 +107,10 @@ static xt_optimizer *small_optimizer(xt_module *net, double lr) {
                               .checkpointed = &id##_checkpointed,                     \
                               .tokens = true}
 GPT2(gpt2, "gpt2", "text: GPT-2 small (124 M parameters)", 4, 1, optimizer, .seq = 64, .context = 1024, .vocab = 50257,
-     .layers = 12, .width = 768, .heads = 12);
+     .layers = 12, .width = 768, .heads = 12, .experts = 1, .experts_per_token = 1, .microbatches = 4);
 GPT2(gpt2_mini, "gpt2-mini", "text as bytes: GPT-2's shape, 6 layers of 384 (10.8 M parameters)", 8, 4, small_optimizer,
-     .seq = 128, .context = 128, .vocab = 256, .layers = 6, .width = 384, .heads = 6);
+     .seq = 128, .context = 128, .vocab = 256, .layers = 6, .width = 384, .heads = 6, .experts = 1,
+     .experts_per_token = 1, .microbatches = 4);
 GPT2(gpt2_tiny, "gpt2-tiny", "text as bytes: GPT-2's shape, 4 layers of 128 (0.9 M parameters)", 16, 1, small_optimizer,
-     .seq = 64, .context = 128, .vocab = 256, .layers = 4, .width = 128, .heads = 4);
+     .seq = 64, .context = 128, .vocab = 256, .layers = 4, .width = 128, .heads = 4, .experts = 1,
+     .experts_per_token = 1, .microbatches = 4);

@@ -22,6 +22,10 @@ static const field fields[] = {{"vocab_size", offsetof(model_options, vocab)},
                                {"n_layer", offsetof(model_options, layers)},
                                {"n_head", offsetof(model_options, heads)}};
 enum { FIELDS = sizeof fields / sizeof fields[0] };
+/* ours alone, of a model with experts */
+static const field own[] = {{"n_expert", offsetof(model_options, experts)},
+                            {"n_expert_per_token", offsetof(model_options, experts_per_token)}};
+enum { OWN = sizeof own / sizeof own[0] };
 
 xt_status gpt2_read_config(const char *dir, model_options *o) {
     char path[4096], *text;
@@ -40,6 +44,11 @@ xt_status gpt2_read_config(const char *dir, model_options *o) {
                               fields[i].name);
         else if (!*v)
             *v = e->valuedouble > 0 && e->valuedouble < 1e9 ? (int64_t)e->valuedouble : -1;
+    }
+    for (size_t i = 0; i < OWN && !s; i++) {
+        const cJSON *e = cJSON_GetObjectItemCaseSensitive(json, own[i].name);
+        int64_t *v = (int64_t *)((char *)o + own[i].at);
+        if (cJSON_IsNumber(e) && !*v) *v = e->valuedouble > 0 && e->valuedouble < 1e9 ? (int64_t)e->valuedouble : -1;
     }
     /* positions that were trained; not in every file */
     const cJSON *window = cJSON_GetObjectItemCaseSensitive(json, "n_ctx");
@@ -63,6 +72,8 @@ xt_status gpt2_write_config(const char *dir, const model_options *o) {
             "  \"layer_norm_epsilon\": 1e-05,\n"
             "  \"n_ctx\": %lld,\n",
             (long long)(o->seq ? o->seq : o->context));
+    for (size_t i = 0; i < OWN && o->experts > 1; i++)
+        fprintf(f, "  \"%s\": %lld,\n", own[i].name, (long long)*(const int64_t *)((const char *)o + own[i].at));
     for (size_t i = 0; i < FIELDS; i++)
         fprintf(f, "  \"%s\": %lld%s\n", fields[i].name, (long long)*(const int64_t *)((const char *)o + fields[i].at),
                 i + 1 < FIELDS ? "," : "");

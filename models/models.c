@@ -38,9 +38,12 @@ typedef struct number {
 } number;
 #define NUMBER(name, most) \
     { #name, offsetof(model_options, name), most }
-static const number numbers[] = {NUMBER(side, 8192),       NUMBER(classes, 1 << 24), NUMBER(seq, 1 << 20),
-                                 NUMBER(context, 1 << 20), NUMBER(vocab, 1 << 24),   NUMBER(layers, 1000),
-                                 NUMBER(width, 1 << 16),   NUMBER(heads, 1 << 12)};
+static const number numbers[] = {NUMBER(side, 8192),           NUMBER(classes, 1 << 24),
+                                 NUMBER(seq, 1 << 20),         NUMBER(context, 1 << 20),
+                                 NUMBER(vocab, 1 << 24),       NUMBER(layers, 1000),
+                                 NUMBER(width, 1 << 16),       NUMBER(heads, 1 << 12),
+                                 NUMBER(experts, 1 << 12),     NUMBER(experts_per_token, 1 << 12),
+                                 NUMBER(microbatches, 1 << 16)};
 
 bool model_settle(const model *m, model_options *o, char *why, size_t n) {
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -71,12 +74,22 @@ bool model_settle(const model *m, model_options *o, char *why, size_t n) {
                  (long long)o->heads);
         return false;
     }
+    if (o->experts_per_token > o->experts) {
+        snprintf(why, n, "experts = %lld, experts_per_token = %lld; a token is sent to an expert once at most",
+                 (long long)o->experts, (long long)o->experts_per_token);
+        return false;
+    }
     if (m->tokens && o->seq > o->context) {
         snprintf(why, n, "seq = %lld, context = %lld; a sample must fit the context", (long long)o->seq,
                  (long long)o->context);
         return false;
     }
     return true;
+}
+
+xt_tensor model_loss(const model *m, const model_options *o, xt_module *net, xt_tensor out, xt_tensor y) {
+    xt_tensor loss = m->loss(out, y);
+    return o->experts > 1 ? xt_add(loss, xt_mul_scalar(xt_moe_balance(net), 0.01)) : loss;
 }
 
 xt_status model_take_error(void) {

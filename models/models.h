@@ -10,6 +10,9 @@ typedef struct model_options {
     int64_t side, classes; /* images */
     int64_t seq, context, vocab; /* text: tokens of a sample, most positions, tokens there are */
     int64_t layers, width, heads;
+    /* text: networks of each block's feed-forward layer, of which a token is sent to so many (xt_moe); 1 = no choice */
+    int64_t experts, experts_per_token;
+    int64_t microbatches; /* text: of a batch, where a mesh has stages (xt_pipeline) */
     /* text: positions that were trained, which generation stays within; 0 = context */
     int64_t window;
     double dropout; /* in training; text models */
@@ -45,6 +48,8 @@ extern const model model_mnist, model_resnet18, model_resnet50, model_gpt2, mode
 /* Samples that several models have: a picture in three colours (side 0: 224), the number of a class. */
 xt_spec model_picture(int64_t side, int64_t seq);
 xt_spec model_label(int64_t side, int64_t seq);
+/* The loss, and 0.01 of the one that keeps experts busy, as in Switch Transformer. o: what net was made with. */
+xt_tensor model_loss(const model *m, const model_options *o, xt_module *net, xt_tensor out, xt_tensor y);
 const model *model_find(const char *name); /* NULL when there is none */
 const model *const *model_list(int *n); /* for tests: each of them */
 /* Fills what o leaves open with the model's own values. False with a sentence in `why`: an option the model does not

@@ -245,6 +245,63 @@ XT_API xt_tensor xt_transformer_encoder_layer_at(const xt_src *src, xt_module *m
     xt_transformer_decoder_layer_at(XT_HERE, m, name, x, memory, XT_OPTS(xt_transformer_opts, __VA_ARGS__))
 XT_API xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
                                                  xt_tensor memory, xt_transformer_opts o);
+/* A mixture of experts in place of a feed-forward layer (Shazeer et al. 2017): a router sends each token to the top_k
+ * best of several networks fc2(gelu(fc1(x))), x [B,...,C] -> [B,...,C]. Parameters name.router.weight [experts,C], and
+ * name.experts.fc1.weight [experts,C,hidden], .fc1.bias [experts,hidden], .fc2.weight [experts,hidden,C], .fc2.bias
+ * [experts,C], uniform in +-1/sqrt(fan_in). What experts give is weighted by the router's probabilities: with top_k 1
+ * as they are (Switch Transformer, Fedus et al. 2021), with more divided by their sum (GShard, Lepikhin et al. 2020).
+ *
+ * Each sample (a row of dim 0; of a 2-D x all rows together) is a group, and has ceil(top_k * tokens / experts *
+ * capacity_factor) places in each expert, at most one for each of its tokens. First choices take them before second
+ * ones, both in the order of the tokens. Who finds none gets nothing from that expert, weight and all: in a residual
+ * block such a token passes on as it was. So what is kept depends on the sample alone, not on the batch, the ranks or
+ * the mesh. Memory besides the experts': tokens^2 * top_k * capacity_factor numbers a sample, as scores of one head. */
+#define XT_DEFAULTS_xt_moe_opts(is) is(experts, 8) is(top_k, 1) is(hidden, -1) is(capacity_factor, 1.25)
+XT_DEFAULTS_OF(xt_moe_opts)
+typedef struct XT_OPTIONS_ xt_moe_opts {
+    size_t struct_size XT_SIZE(xt_moe_opts);
+    int experts XT_IS(xt_moe_opts, experts);
+    int top_k XT_IS(xt_moe_opts, top_k);
+    int64_t hidden XT_IS(xt_moe_opts, hidden); /* -1: 4 C */
+    double capacity_factor XT_IS(xt_moe_opts, capacity_factor); /* 0: a place for every token, none is dropped */
+    xt_switch relu; /* default off: GELU in the tanh form; on: ReLU */
+} xt_moe_opts;
+#define xt_moe(m, name, ...) XT_MOE_(m, name, __VA_ARGS__, )
+#define XT_MOE_(m, name, x, ...) xt_moe_at(XT_HERE, m, name, x, XT_OPTS(xt_moe_opts, __VA_ARGS__))
+XT_API xt_tensor xt_moe_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_moe_opts o);
+/* The loss that keeps the experts of a network equally busy, a scalar: the sum over the xt_moe layers of its last
+ * forward pass of experts * sum over them of (share of first choices * mean probability), in each group, the mean over
+ * groups; 1 a layer where all have the same. Switch Transformer adds 0.01 of it to the loss. An error tensor where no
+ * such layer was called in this step. */
+#define xt_moe_balance(m) xt_moe_balance_at(XT_HERE, m)
+XT_API xt_tensor xt_moe_balance_at(const xt_src *src, xt_module *m);
+/* Blocks of one shape in a row, as a pipeline over the stages of a mesh (xt_mesh_pipeline_parallel) by GPipe's schedule
+ * (Huang et al. 2019): x [B,...] -> [B,...], the value of fn called .layers times, each time with parameters of its
+ * own. The batch goes in .microbatches parts; while stage 1 works on the first, stage 0 works on the second, and with S
+ * stages (S-1) / (microbatches + S-1) of the time nobody needs what a stage computes. Then the backward pass goes the
+ * other way round. Without a mesh it is a loop.
+ *
+ * Parameters of all blocks are stacked, [layers,...], named as those of a child `name`: "h.attn.c_attn.weight". Layer i
+ * begins with the values that "h.i.attn.c_attn.weight" would have, and xt_init_* goes by the name of layer 0.
+ * fn(m, x, user) is called for what it records, not for each layer, gets the module of `name`, does the same in
+ * each call, and gives what it was given another value of the same type; batch norms (buffers) and parametrizations in
+ * it are errors. Dropout draws masks of its own for every stage and micro-batch, so others for other numbers of them.
+ *
+ * Until the backward pass a stage keeps of each micro-batch what came into it, microbatches + S-1 in all, and computes
+ * its blocks again from there, as GPipe does. */
+#define XT_DEFAULTS_xt_pipeline_opts(is) is(layers, 1) is(microbatches, 1)
+XT_DEFAULTS_OF(xt_pipeline_opts)
+typedef struct XT_OPTIONS_ xt_pipeline_opts {
+    size_t struct_size XT_SIZE(xt_pipeline_opts);
+    int64_t layers XT_IS(xt_pipeline_opts, layers); /* which the stages divide */
+    int64_t microbatches XT_IS(xt_pipeline_opts, microbatches); /* which divide the batch, as often as it is divided */
+    void *user; /* passed to fn */
+} xt_pipeline_opts;
+#define xt_pipeline(m, name, x, ...) XT_PIPELINE_(m, name, x, __VA_ARGS__, )
+#define XT_PIPELINE_(m, name, x, fn, ...) \
+    xt_pipeline_at(XT_HERE, m, name, x, fn, XT_OPTS(xt_pipeline_opts, __VA_ARGS__))
+XT_API xt_tensor xt_pipeline_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_module_fn fn,
+                                xt_pipeline_opts o);
 /* Positions [length,dim] to add (Vaswani et al. 2017): column 2i is sin(t / 10000^(2i/dim)), 2i+1 the cosine. */
 #define xt_sinusoidal_positions(length, dim) xt_sinusoidal_positions_at(XT_HERE, XT_NUMBER_(length), XT_NUMBER_(dim))
 XT_API xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, int64_t dim);

@@ -44,8 +44,8 @@ XT_API void xt_mesh_free(xt_mesh *mesh);
 XT_API int64_t xt_mesh_size(const xt_mesh *mesh, const char *axes);
 /* of this rank along it; -1 for an unknown axis */
 XT_API int64_t xt_mesh_coordinate(const xt_mesh *mesh, const char *axes);
-/* The axes over which loaders divide a batch. Without this call: those of "data" and "fsdp" that the mesh has. Before
- * the loaders are made. */
+/* The axes over which loaders divide a batch. Without this call: those of "data", "fsdp" and "expert" that the mesh
+ * has. Before the loaders are made. */
 #define xt_mesh_batch(mesh, axes) xt_mesh_batch_at(XT_HERE, mesh, axes)
 XT_API void xt_mesh_batch_at(const xt_src *src, xt_mesh *mesh, const char *axes);
 
@@ -73,17 +73,28 @@ XT_API void xt_shard_params_at(const xt_src *src, xt_module *net, xt_mesh *mesh,
  *  context parallel: the positions of xt_self_attention's sequences are divided over `axes`, and with them what comes
  *                   before and behind: keys and values go round from device to device (ring attention, Liu et al.
  *                   2023), and no device has scores of more than its positions for one other's. Where the devices do
- *                   not divide the positions, or attention drops weights out, each has all keys and values. */
+ *                   not divide the positions, or attention drops weights out, each has all keys and values.
+ *  expert parallel: the experts of xt_moe are divided over `axes`, which may divide batches too
+ *                   (xt_mesh_batch(mesh, "data+expert")): tokens go to their experts' devices and back, an all_to_all
+ *                   each (GShard, Lepikhin et al. 2020). Values are those of one device, dropped tokens included. Fewer
+ *                   experts than devices: an error.
+ *  pipeline parallel: the blocks of xt_pipeline are divided over `axes`, the first ones to the first device, and the
+ *                   micro-batches go from device to device (GPipe, Huang et al. 2019). What a rule says of a parameter
+ *                   is about one block's. */
 #define xt_mesh_data_parallel(mesh, net, axes) xt_mesh_data_parallel_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_fsdp(mesh, net, axes) xt_mesh_fsdp_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_zero(mesh, net, axes) xt_mesh_zero_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_tensor_parallel(mesh, net, axes) xt_mesh_tensor_parallel_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_context_parallel(mesh, net, axes) xt_mesh_context_parallel_at(XT_HERE, mesh, net, axes)
+#define xt_mesh_expert_parallel(mesh, net, axes) xt_mesh_expert_parallel_at(XT_HERE, mesh, net, axes)
+#define xt_mesh_pipeline_parallel(mesh, net, axes) xt_mesh_pipeline_parallel_at(XT_HERE, mesh, net, axes)
 XT_API void xt_mesh_data_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_fsdp_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_zero_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_tensor_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_context_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
+XT_API void xt_mesh_expert_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
+XT_API void xt_mesh_pipeline_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 
 #ifdef __cplusplus
 } /* braced lists make arrays in both languages */

@@ -203,20 +203,40 @@ xt_status nn_first_value(const char *name, const nn_recipe *r, const ir_type *ty
 typedef struct drawing {
     nn_recipe r;
     uint64_t seed;
+    size_t under; /* of a stack: the part of the name that the number of a layer stands behind; 0: no stack */
     char name[];
 } drawing;
 
-static xt_status fill(void *user, const ir_type *type, void *memory) {
-    const drawing *d = user;
-    return draw_into(d->name, &d->r, d->seed, type, memory);
+bool nn_layer_name(const char *name, size_t under, int64_t layer, char *out, size_t n) {
+    int k = snprintf(out, n, "%.*s.%lld%s", (int)under, name, (long long)layer, name + under);
+    return k > 0 && (size_t)k < n;
 }
 
-xt_status nn_draw_source(const char *name, const nn_recipe *r, lazy_source *out) {
+/* Each layer of a stack as it would begin by itself. */
+static xt_status fill_layers(const drawing *d, const ir_type *type, char *memory) {
+    const ir_type *one = ir_tensor(type->dtype, type->rank - 1, type->dims + 1);
+    char name[1024];
+    if (!one) return status_oom(sizeof *one, d->name);
+    for (int64_t i = 0; i < type->dims[0]; i++) {
+        if (!nn_layer_name(d->name, d->under, i, name, sizeof name))
+            return status_new(XT_INVALID_ARGUMENT, NULL, "%s: the name is too long", d->name);
+        XT_TRY(draw_into(name, &d->r, d->seed, one, memory + (size_t)i * ir_type_bytes(one)));
+    }
+    return NULL;
+}
+
+static xt_status fill(void *user, const ir_type *type, void *memory) {
+    const drawing *d = user;
+    return d->under ? fill_layers(d, type, memory) : draw_into(d->name, &d->r, d->seed, type, memory);
+}
+
+xt_status nn_draw_source(const char *name, size_t under, const nn_recipe *r, lazy_source *out) {
     size_t n = strlen(name) + 1;
     drawing *d = base_malloc(sizeof *d + n);
     if (!d) return status_oom(sizeof *d + n, name);
     d->r = *r;
     d->seed = lazy_seed();
+    d->under = under;
     memcpy(d->name, name, n);
     *out = (lazy_source){fill, base_free, d};
     return NULL;

@@ -154,6 +154,7 @@ static bool pass(const xt_src *src, xt_module *m, const xt_tensor *in, xt_tensor
     map_free(m->root->called, NULL);
     m->root->called = map_new();
     m->root->called_step = lazy_step();
+    m->root->balance = (xt_tensor){0};
     if (!m->root->called) {
         lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_forward: out of memory");
         return false;
@@ -251,7 +252,7 @@ bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer) {
         }
     }
     uintptr_t before = (uintptr_t)map_get(m->root->called, full, strlen(full));
-    bool ok = !before || is_shared(m->root, full);
+    bool ok = !before || m->root->stack || is_shared(m->root, full); /* a pipeline's block is called again */
     if (!ok) {
         char at[256];
         lazy_error(src, XT_INVALID_ARGUMENT,
@@ -316,6 +317,14 @@ bool nn_is_fused(const xt_module *m, const char *norm) {
     return is;
 }
 
+/* What the user wants of a parameter; of a stack, of its first layer. */
+static xt_status wished(const nn_root *r, const char *name, const ir_type *type, nn_recipe *recipe, bool *frozen) {
+    char one[1024];
+    if (!r->stacking || !nn_layer_name(name, r->stacking, 0, one, sizeof one))
+        return nn_wished(r, name, type, recipe, frozen);
+    return nn_wished(r, one, ir_tensor(type->dtype, type->rank - 1, type->dims + 1), recipe, frozen);
+}
+
 /* The value a tensor begins with: from the file that was loaded, else as the layer or the user's rule says. It is in
  * memory (`data`; NULL: zeros), or it is made at its first use, where `from` has a function. False after an error,
  * which is *out. */
@@ -331,14 +340,14 @@ static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is
     else if (!l && r->loaded_all)
         *out = lazy_error(src, XT_NOT_FOUND, "%s holds no tensor %s, which the module needs", r->loaded_path, name);
     else {
-        if (is_param) s = nn_wished(r, name, type, &recipe, frozen);
+        if (is_param) s = wished(r, name, type, &recipe, frozen);
         if (!s && l && l->file)
             s = nn_stored_source(l, from);
         else if (!s && l && !(s = nn_convert(l, type))) {
             *data = l->data;
             l->data = NULL;
         } else if (!s && recipe.kind != NN_ZEROS)
-            s = nn_draw_source(name, &recipe, from);
+            s = nn_draw_source(name, r->stacking, &recipe, from);
         nn_loaded_free(l);
         if (!s) return true;
         lazy_fail(status_at(s, src));
@@ -362,7 +371,8 @@ static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, 
     xt_tensor t = from.fill ? lazy_state_from(src, role, name, type, from)
                             : lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, data);
     if (is_param && !frozen && !lazy_is_error(t)) xt_requires_grad_at(src, t, true);
-    nn_entry e = {.name = name, .t = t, .type = type, .is_param = is_param, .src = src_intern(src)};
+    nn_entry e = {
+        .name = name, .t = t, .type = type, .is_param = is_param, .stacked = r->stacking > 0, .src = src_intern(src)};
     nn_shard_entry(r, &e);
     bool listed = VEC_PUSH(r->entries, r->n, r->cap, e);
     if (lazy_type(t)) handle_settle(r->module);
@@ -379,6 +389,12 @@ static bool stays_f32(const char *name, xt_dtype dtype) {
     return xt_dtype_size(dtype) < 4 && (nn_matches("*" NN_LORA_A, name) || nn_matches("*" NN_LORA_B, name));
 }
 
+/* A tensor of the blocks of the xt_pipeline that is being recorded. */
+static bool in_stack(const nn_root *r, const char *name) {
+    size_t n = r->stack ? strlen(r->stack->name) : 0;
+    return r->stack && strncmp(name, r->stack->name, n) == 0 && name[n] == '.';
+}
+
 xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init,
                     double a, xt_dtype dtype, int rank, const int64_t *dims) {
     char *name = nn_full_name(m, layer, leaf);
@@ -390,6 +406,12 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
         xt_tensor bad = lazy_error(src, XT_INVALID_ARGUMENT, "%s.%s: its size does not fit memory", layer, leaf);
         base_free(name);
         return bad;
+    }
+    if (in_stack(m->root, name)) {
+        nn_stack *s = m->root->stack;
+        xt_tensor t = s->give(s, src, m, name, &(nn_stacked_ask){layer, leaf, is_param, init, a, dtype, rank, dims});
+        base_free(name);
+        return t;
     }
     nn_entry *e = nn_find(m->root, name);
     const nn_wish *made = !e && is_param && rank > 0 ? nn_parametrized(m->root, name) : NULL;

@@ -13,6 +13,7 @@ typedef struct nn_entry {
     xt_tensor t; /* a state; none while only the shape is known (building without data) */
     const ir_type *type;
     bool is_param;
+    bool stacked; /* of all blocks of an xt_pipeline: dim 0 counts them, and rules are about the others */
     int bits; /* of the integers that stand for a weight since xt_quantize; 0: it is itself */
     src_id src; /* the call that made it */
 } nn_entry;
@@ -52,6 +53,12 @@ typedef struct nn_root {
     /* over which optimizer state is divided where its parameter is not; 0: state lies as parameters do */
     uint32_t zero_axes;
     uint32_t context_axes; /* over which attention divides positions; 0: over none */
+    uint32_t expert_axes; /* over which xt_moe divides experts; 0: over none */
+    xt_tensor balance; /* of the last pass, which was in step balance_step: xt_moe_balance */
+    int64_t balance_step;
+    uint32_t stage_axes; /* over which xt_pipeline divides its blocks; 0: over none */
+    struct nn_stack *stack; /* while the block of an xt_pipeline is recorded (pipeline.c) */
+    size_t stacking; /* a parameter of all its blocks is being made: so much of its name is their module */
 } nn_root;
 struct xt_module {
     nn_root *root;
@@ -105,8 +112,11 @@ typedef struct nn_recipe {
 } nn_recipe;
 /* The bytes a tensor begins with (base_free); NULL: zeros. */
 xt_status nn_first_value(const char *name, const nn_recipe *r, const ir_type *type, void **out);
-/* The same as a source, for a tensor that may get a value from elsewhere before it is used. */
-xt_status nn_draw_source(const char *name, const nn_recipe *r, lazy_source *out);
+/* The same as a source, for a tensor that may get a value from elsewhere before it is used. under: 0, or of a stack how
+ * much of the name its module is: layer i begins as "h.i.fc.weight" would. */
+xt_status nn_draw_source(const char *name, size_t under, const nn_recipe *r, lazy_source *out);
+/* "h.3.fc.weight" of "h.fc.weight"; false: it is longer than n */
+bool nn_layer_name(const char *name, size_t under, int64_t layer, char *out, size_t n);
 
 /* What the user said of parameters by pattern, kept for those that come later. */
 typedef struct nn_wish {
@@ -141,6 +151,10 @@ void nn_modes_free(xt_module *root);
 bool nn_is_training(const xt_module *m, const char *layer); /* that layer of m, which may be a child's name */
 /* The axes over which attention in m divides positions, of the run's mesh; NULL: over none. */
 const char *nn_context_axes(const xt_module *m);
+const char *nn_expert_axes(const xt_module *m); /* the same for the experts of xt_moe */
+const char *nn_stage_axes(const xt_module *m); /* and for the blocks of xt_pipeline */
+/* layers_moe.c: adds a layer's to the balance of the pass. */
+void nn_note_balance(const xt_src *src, xt_module *m, xt_tensor balance);
 /* softmax(q k^T / sqrt(D)) v of [B,H,T,D], T divided over the axes of the run's mesh, whose devices divide it; causal:
  * position i sees those up to i (layers_attention_ring.c) */
 xt_tensor nn_ring_attention(const xt_src *src, const xt_tensor qkv[3], const char *axes, bool causal);
@@ -216,6 +230,20 @@ bool nn_is_fused(const xt_module *m, const char *norm); /* the batch norm gives 
  * differs from the first call's. */
 xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init,
                     double a, xt_dtype dtype, int rank, const int64_t *dims);
+/* What nn_tensor is asked for in a block of an xt_pipeline: it gives that parameter of one block. */
+typedef struct nn_stacked_ask {
+    const char *layer, *leaf;
+    bool is_param;
+    nn_init init;
+    double a;
+    xt_dtype dtype;
+    int rank;
+    const int64_t *dims;
+} nn_stacked_ask;
+typedef struct nn_stack { /* pipeline.c has more of it behind */
+    const char *name; /* full, of the blocks' module */
+    xt_tensor (*give)(struct nn_stack *s, const xt_src *src, xt_module *m, const char *name, const nn_stacked_ask *ask);
+} nn_stack;
 /* Notes the call of a layer: false (with an error) when the same name was called before in this pass without xt_share.
  * Pushes the layer's module path; nn_layer_end pops it. */
 bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer);

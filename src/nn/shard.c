@@ -37,26 +37,29 @@ bool nn_matches(const char *p, const char *s) {
     return !*p;
 }
 
+static const xt_mesh *mesh_of(const nn_root *r) {
+    for (size_t i = r->n_rules; i-- > 0;)
+        if (lazy_mesh_is(r->rules[i].mesh)) return r->rules[i].mesh;
+    return NULL;
+}
+
 static xt_status layout_of(const nn_root *r, const nn_entry *e, const lazy_layout **out) {
     const nn_shard_rule *rule = NULL;
     *out = NULL;
     for (size_t i = 0; i < r->n_rules; i++)
         if (lazy_mesh_is(r->rules[i].mesh) && nn_matches(r->rules[i].pattern, e->name)) rule = &r->rules[i];
-    if (!rule) return NULL;
-    const char *axes[XT_MAX_RANK];
-    for (int d = 0; d < rule->n; d++) axes[d] = intern_text(rule->axes[d]);
-    xt_status s = lazy_layout_make(rule->mesh, e->type, rule->n, axes, e->name, out);
+    const char *stages = e->stacked && r->stage_axes ? intern_text(r->stage_axes) : NULL;
+    if (!rule && !stages) return NULL;
+    const char *axes[XT_MAX_RANK + 1] = {stages};
+    int n = e->stacked ? 1 : 0;
+    for (int d = 0; rule && d < rule->n; d++) axes[n++] = intern_text(rule->axes[d]);
+    xt_status s = lazy_layout_make(mesh_of(r), e->type, n, axes, e->name, out);
+    if (!rule) return s;
     if (s && rule->optional) {
         xt_status_free(s);
         s = NULL;
     }
     return status_at(s, src_get(rule->src));
-}
-
-static const xt_mesh *mesh_of(const nn_root *r) {
-    for (size_t i = r->n_rules; i-- > 0;)
-        if (lazy_mesh_is(r->rules[i].mesh)) return r->rules[i].mesh;
-    return NULL;
 }
 
 void nn_shard_entry(nn_root *r, const nn_entry *e) {
@@ -155,7 +158,31 @@ void xt_mesh_context_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *ne
     add_rule(src, net, mesh, "", true, 0, NULL); /* matches nothing: keeps the mesh */
 }
 
+/* Experts are stacked: dim 0 of their parameters. */
+void xt_mesh_expert_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes) {
+    if (!usable(src, net, mesh, "xt_mesh_expert_parallel", 1, &axes)) return;
+    net->root->expert_axes = intern(axes ? axes : "");
+    add_rule(src, net, mesh, "*experts.fc?.*", false, 1, &axes);
+    apply(net);
+}
+
+void xt_mesh_pipeline_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes) {
+    if (!usable(src, net, mesh, "xt_mesh_pipeline_parallel", 1, &axes)) return;
+    net->root->stage_axes = intern(axes ? axes : "");
+    add_rule(src, net, mesh, "", true, 0, NULL); /* matches nothing: keeps the mesh */
+    apply(net);
+}
+
+static const char *axes_of(const xt_module *m, uint32_t axes) {
+    const char *text = m && axes && !m->root->stack && mesh_of(m->root) ? intern_text(axes) : NULL;
+    return text && *text && xt_mesh_size(NULL, text) > 1 ? text : NULL;
+}
 const char *nn_context_axes(const xt_module *m) {
-    const char *axes = m && m->root->context_axes && mesh_of(m->root) ? intern_text(m->root->context_axes) : NULL;
-    return axes && *axes && xt_mesh_size(NULL, axes) > 1 ? axes : NULL;
+    return axes_of(m, m ? m->root->context_axes : 0);
+}
+const char *nn_expert_axes(const xt_module *m) {
+    return axes_of(m, m ? m->root->expert_axes : 0);
+}
+const char *nn_stage_axes(const xt_module *m) {
+    return axes_of(m, m ? m->root->stage_axes : 0);
 }

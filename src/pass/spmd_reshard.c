@@ -1,5 +1,5 @@
 /* Moving a tensor from one form to another: local slices where devices need less than they have, collectives where they
- * need more, in the order that moves the fewest bytes: first cut what can be cut, then exchange (one axis that leaves
+ * need more, in the order that moves the fewest bytes: first cut what can be cut, then exchange (axes that leave
  * the end of a dim for the end of another: all_to_all), then join (all_gather), then cut the rest. Collectives name
  * devices by number (use_global_device_ids): a partitioned program has one replica. */
 #include "pass/spmd.h"
@@ -133,26 +133,36 @@ static ir_value *cut(spmd *s, ir_value *v, ir_sharding *form, const ir_sharding 
     return ir_dynamic_slice(&s->b, v, rank, start, sizes);
 }
 
+/* How many axes at the end of dim d's form stand, in this order, behind what dim e has of its wanted form. */
+static int leaving(const ir_sharding *form, const ir_sharding *to, int d, int e) {
+    int8_t have[IR_SHARD_AXES], want[IR_SHARD_AXES], unused[IR_SHARD_AXES];
+    int n = ir_sharding_axes(form, d, have), most = n - common(form, to, d), ne = ir_sharding_axes(form, e, unused),
+        ke = ir_sharding_axes(to, e, want);
+    if (common(form, to, e) != ne) return 0;
+    for (int k = most < ke - ne ? most : ke - ne; k > 0; k--)
+        if (memcmp(have + n - k, want + ne, (size_t)k * sizeof *have) == 0) return k;
+    return 0;
+}
+
 static ir_value *exchange(spmd *s, ir_value *v, ir_sharding *form, const ir_sharding *to) {
     for (bool again = true; again && v;) {
         again = false;
         for (uint32_t d = 0; d < v->type->rank && !again; d++) {
-            int8_t have[IR_SHARD_AXES], want[IR_SHARD_AXES];
-            int n = ir_sharding_axes(form, (int)d, have), axis = n ? have[n - 1] : -1, e = n ? to->dim[axis] : -1;
-            if (e < 0 || e == (int)d || common(form, to, (int)d) == n) continue;
-            int ne = ir_sharding_axes(form, e, have), ke = ir_sharding_axes(to, e, want);
-            if (common(form, to, e) != ne || ke <= ne || want[ne] != axis) continue;
-            int8_t only = (int8_t)axis;
-            int64_t parts = s->grid.size[axis];
+            int8_t have[IR_SHARD_AXES];
+            int n = ir_sharding_axes(form, (int)d, have), e = n ? to->dim[have[n - 1]] : -1,
+                k = e < 0 || e == (int)d ? 0 : leaving(form, to, (int)d, e);
+            if (!k) continue;
+            const int8_t *moved = have + n - k;
+            int64_t parts = product(s, moved, k);
             ir_attr attrs[] = {ir_attr_int(IR_A_split_dimension, e), ir_attr_int(IR_A_concat_dimension, (int64_t)d),
-                               ir_attr_int(IR_A_split_count, parts), groups_of(s, &only, 1),
+                               ir_attr_int(IR_A_split_count, parts), groups_of(s, moved, k),
                                ir_attr_int(IR_A_channel_id, 1),      ir_attr_int(IR_A_channel_type, 1)};
             const ir_type *type =
                 with_dim(with_dim(v->type, e, v->type->dims[e] / parts), (int)d, v->type->dims[d] * parts);
             v = collective(s, OP_all_to_all, v, BASE_COUNT(attrs), attrs, NULL, type);
             ir_sharding before = *form;
-            drop_last(&before, (int)d, n - 1, form);
-            ir_sharding_add(form, axis, e);
+            drop_last(&before, (int)d, n - k, form);
+            for (int i = 0; i < k; i++) ir_sharding_add(form, moved[i], e);
             s->stats->all_to_all++;
             again = true;
         }

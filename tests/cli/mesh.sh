@@ -19,6 +19,25 @@ done <<END
 2 tensor=2 8
 4 data=2,tensor=2 4 --fsdp
 4 data=2,fsdp=2 2
+2 stage=2 8
+4 stage=4 8 --microbatches 8 --checkpoint
+4 data=2,stage=2 4 --fsdp
+4 stage=2,tensor=2 8 --microbatches 2
+END
+fit --batch 8 --experts 4 --experts-per-token 2
+check "one device with experts" [ $? = 0 ]
+experts=$(loss)
+check "experts change the loss, $one" [ "$one" != "$experts" ]
+while read -r devices mesh batch more; do
+    # shellcheck disable=SC2086
+    fit --devices "$devices" --mesh "$mesh" --batch "$batch" --experts 4 --experts-per-token 2 $more
+    check "experts, $mesh $more: trains" [ $? = 0 ]
+    check "experts, $mesh $more: the loss of one device, $experts" same "$experts" "$(loss)"
+done <<END
+2 expert=2 4
+4 expert=4 2
+4 data=2,expert=2 2 --fsdp
+4 expert=2,tensor=2 4
 END
 fit --devices 4 --mesh data=2,tensor=2 --batch 4 --fsdp --ckpt "$tmp/ckpt" --seed 3
 check "saves from a mesh" [ -e "$tmp/ckpt/last.ckpt" ]
@@ -26,6 +45,23 @@ fit --batch 8 --resume "$tmp/ckpt/last.ckpt" --epochs 2
 check "goes on from there on one device" [ $? = 0 ]
 fit --devices 2 --mesh data=3
 check "another size than the run is refused" grep -q 'the mesh data=3 needs 3 devices, the run has 2' "$tmp/out"
+seq -f 'line %g' 400 >"$tmp/text"
+fit --devices 2 --mesh expert=2 --batch 4 --experts 4 --data "$tmp/text" --ckpt "$tmp/experts" --output "$tmp/folder"
+check "a folder says how many experts" grep -q '"n_expert": 4' "$tmp/folder/config.json"
+"$XTRAIN" generate "$tmp/folder" --prompt 'line 1' --tokens 4 >"$tmp/o" 2>"$tmp/out"
+check "generates from it" [ $? = 0 ]
+fit --devices 4 --mesh expert=4 --batch 2 --experts 2
+check "fewer experts than devices are refused" grep -q '2 experts for the 4 devices along "expert"' "$tmp/out"
+fit --devices 3 --mesh stage=3 --batch 8
+check "stages that do not divide the layers are refused" grep -q '4 layers over the 3 stages' "$tmp/out"
+fit --devices 2 --mesh stage=2 --batch 6
+check "micro-batches that do not divide the batch are refused" grep -q 'a batch of 6 in 4 micro-batches' "$tmp/out"
+fit --devices 2 --mesh stage=2 --batch 8 --ckpt "$tmp/stages"
+check "a folder of stages is refused" grep -q 'blocks are stacked there' "$tmp/out"
+fit --devices 2 --mesh stage=2 --batch 8 --experts 4
+check "experts in stages are refused" grep -q 'blocks of an xt_pipeline left out' "$tmp/out"
+fit --batch 8 --experts 2 --experts-per-token 3
+check "more choices than experts are refused" grep -q 'sent to an expert once at most' "$tmp/out"
 fit --mesh nonsense
 check "no mesh at all is refused" grep -q 'mesh nonsense: names and sizes are expected' "$tmp/out"
 finish

@@ -22,6 +22,10 @@ check "the remedy has the figure of the program with the remedy in it" \
 check "text names the model's lines" grep -qE 'activations +gpt2.c:[0-9]+ ' "$out"
 "$x" plan gpt2-tiny --batch 4 --topology cpu:4 --mesh data=2,model=2 >"$out" 2>"$tmp/err"
 check "a mesh shows its collectives" grep -qE 'all_?.?reduce +over (data|model)' "$out"
+"$x" plan gpt2-tiny --batch 4 --topology cpu:4 --mesh expert=4 --experts 4 >"$out" 2>"$tmp/err"
+check "tokens are exchanged over experts" grep -qE 'all_?.?to_?.?all +over expert' "$out"
+"$x" plan gpt2-tiny --batch 8 --topology cpu:4 --mesh stage=4 --microbatches 8 >"$out" 2>"$tmp/err"
+check "results of the last stage are for all" grep -qE 'all_?.?reduce +over stage' "$out"
 "$x" plan gpt2-tiny --sweep batch=1:4,precision=fp32,bf16 --json >"$out" 2>"$tmp/err"
 check "a sweep has a line a combination" [ "$(grep -o '"peak_bytes"' "$out" | wc -l)" = 6 ]
 "$x" plan gpt2-tiny --sweep batch=1:4,topology=v9 --json >"$out" 2>"$tmp/err"
@@ -88,6 +92,8 @@ says() { # WORDS CODE COMMAND...
 }
 check "an unknown topology lists the known" says "known are: cpu" 1 "$x" plan mnist --topology v9
 check "an unknown model" says "neither a model" 2 "$x" plan nonsense
+check "experts of a model that has none" says "mnist has no option experts" 2 "$x" plan mnist --experts 4
+check "experts for a program of one's own" says "make a MODEL anew" 2 "$x" plan --experts 4 -- true
 check "a mesh of another size" says "needs 8 devices" 1 "$x" plan gpt2-tiny --topology cpu:4 --mesh data=8
 check "told once" [ "$(wc -l <"$out")" = 1 ]
 # Nothing of the user's; a system may still have a libtpu.

@@ -70,6 +70,12 @@ if have TPU tpu; then
         check "gpt2 on a mesh of $t" plan gpt2 --topology "$t" --mesh "data=$((n / 4)),model=4" --batch 1
         check "with collectives over model" grep -qE '"axis": "(data\+)?model"' "$out"
     done
+    part meshes && for t in v5e:2x2 v5p:2x2x1 v6e:2x2; do
+        check "experts on $t" plan gpt2-mini --topology "$t" --mesh expert=4 --experts 8 --batch 2
+        check "tokens go to them and back" grep -q '"op": "all-to-all", "axis": "expert"' "$out"
+        check "stages on $t" plan gpt2-mini --topology "$t" --mesh data=2,stage=2 --batch 4 --microbatches 4
+        check "micro-batches are sent on" grep -q '"op": "collective-permute", "axis": "stage"' "$out"
+    done
     if part rest; then
         check "tpu7x and v2, v3 compile" plan gpt2-tiny --topology tpu7x:2x2x1
         check "v3" plan gpt2-tiny --topology v3:2x2

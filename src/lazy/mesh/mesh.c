@@ -56,6 +56,21 @@ xt_status lazy_mesh_axes(const xt_mesh *m, const char *axes) {
     return read_axes(m, axes, &used, list, &n);
 }
 
+const char *lazy_mesh_batch_axes(void) {
+    return of_run ? intern_text(of_run->batch_axes) : "";
+}
+
+bool lazy_mesh_has_axes(const char *list, const char *axes) {
+    unsigned in = 0, of = 0;
+    int unused[XT_MESH_AXES], n = 0, k = 0;
+    xt_status s = of_run ? read_axes(of_run, list, &in, unused, &n) : NULL, bad = NULL;
+    if (of_run && !s) bad = read_axes(of_run, axes, &of, unused, &k);
+    bool has = of_run && !s && !bad && !(of & ~in);
+    xt_status_free(s);
+    xt_status_free(bad);
+    return has;
+}
+
 /* Devices along the list and this rank's place there. */
 static bool along(const xt_mesh *m, const char *axes, int64_t *size, int64_t *at) {
     unsigned used = 0;
@@ -169,8 +184,8 @@ static void free_mesh(void *m) {
 }
 
 static void default_batch_axes(xt_mesh *m) {
-    static const char *const usual[] = {"data", "fsdp"};
-    char list[16] = "";
+    static const char *const usual[] = {"data", "fsdp", "expert"};
+    char list[32] = "";
     for (int i = 0; i < m->n_axes; i++)
         for (size_t k = 0; k < BASE_COUNT(usual); k++)
             if (strcmp(m->names[i], usual[k]) == 0)

@@ -42,6 +42,8 @@ lazy_whole *lazy_state_whole(xt_tensor state); /* what was brought together of i
 xt_status lazy_mesh_axes(const xt_mesh *m, const char *axes);
 bool lazy_mesh_is(const xt_mesh *m); /* it is the run's mesh */
 xt_mesh *lazy_mesh_of_run(void); /* NULL: there is none */
+const char *lazy_mesh_batch_axes(void); /* of the run's mesh; "" without one */
+bool lazy_mesh_has_axes(const char *list, const char *axes); /* each of the second list stands in the first */
 
 /* --- replicas.c: states that every rank holds whole, in a run of several ranks without a mesh. Every rank calls them
  * at the same place; they wait. --- */
