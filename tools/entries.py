@@ -282,6 +282,8 @@ def entry(function, exceptions, kinds):
     space = "" if function.returns.endswith("*") else " "
     lines = [f"XT_API {function.returns}{space}checked_{function.name}({text}) __asm__(\"{function.name}\");",
              f"{function.returns}{space}checked_{function.name}({text}) {{"]
+    if function.returns != "xt_tensor":
+        lines.append("    ENDING_CANCEL_LATER;")
     lines.append("    ending_check();")
     call = f"    const api_call *call = API_CALL(\"{function.shown}\", {source});"
     if frees(function, kinds):

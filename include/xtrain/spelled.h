@@ -150,6 +150,7 @@
 #define xt_parameters XT_SPELLED_("xt_parameters: optimizers take the module; xt_module_tensor(m, i) gives each")
 #define xt_state_dict \
     XT_SPELLED_("xt_state_dict: xt_save(m, path); xt_module_tensor_name and xt_module_tensor give each")
+#define xt_save_state_dict XT_SPELLED_("xt_save_state_dict: it is called xt_save(m, path) here")
 #define xt_load_state_dict XT_SPELLED_("xt_load_state_dict: it is called xt_load(m, path) here")
 
 /* --- tensors as objects --- */
@@ -192,6 +193,9 @@
 #define xt_shape XT_SPELLED_("xt_shape: it is called xt_dim(t, axis), xt_rank_of(t) here")
 #define xt_type XT_SPELLED_("xt_type: it is called xt_dtype_of(t); to another one: xt_cast(t, XT_F32) here")
 #define xt_to XT_SPELLED_("xt_to: one device per process, XT_DEVICE names it; to another dtype: xt_cast(t, XT_BF16)")
+#define xt_is_cuda XT_SPELLED_("xt_is_cuda: one device per process, XT_DEVICE names it")
+#define xt_empty_cache XT_SPELLED_("xt_empty_cache: nothing is kept back; memory goes to the next program by itself")
+#define xt_manual_seed_all XT_SPELLED_("xt_manual_seed_all: xt_seed(seed) is that of all devices and ranks")
 #define xt_cuda XT_SPELLED_("xt_cuda: one device per process, XT_DEVICE=cuda names it; nothing is moved by hand")
 #define xt_cpu XT_SPELLED_("xt_cpu: one device per process; xt_read(t, memory, bytes) copies a tensor to the host")
 #define xt_device XT_SPELLED_("xt_device: one device per process, XT_DEVICE names it")

@@ -44,6 +44,8 @@ void status_all_seen(void); /* of this thread: the program has said so */
 uint64_t status_number(xt_status s); /* which failure it is: its copies have the same; 0 = unknown */
 xt_status status_errno(const char *what, const char *path); /* "what path: strerror(errno)" with a fitting code */
 xt_status status_oom(size_t bytes, const char *what);
+/* "what could not be started: reason", and what to try; error: of pthread_create */
+xt_status status_no_thread(int error, const char *what);
 
 /* --- alloc.c: every allocation of the library goes through these, so that a test can make the n-th fail. --- */
 void *base_malloc(size_t n);

@@ -8,7 +8,8 @@
 atomic_bool ending_now;
 static atomic_int under_way; /* threads between enter and leave */
 static __thread bool exempt, ender;
-static __thread int depth;
+static __thread int depth, cancel_was;
+__thread bool ending_cancellable;
 enum { STILL_MS = 10 };
 
 void ending_exempts_thread(void) {
@@ -32,7 +33,9 @@ void ending_hold(void) {
 }
 
 void ending_enter_within(void) {
-    if (depth++ == 0) atomic_fetch_add(&under_way, 1);
+    if (depth++) return;
+    atomic_fetch_add(&under_way, 1);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_was);
 }
 
 void ending_enter(void) {
@@ -41,7 +44,16 @@ void ending_enter(void) {
 }
 
 void ending_leave(void) {
-    if (--depth == 0) atomic_fetch_sub(&under_way, 1);
+    if (--depth) return;
+    atomic_fetch_sub(&under_way, 1);
+    pthread_setcancelstate(cancel_was, NULL);
+}
+
+void ending_cancel_point(void) {
+    if (!ending_cancellable || depth) return;
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    pthread_testcancel();
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 }
 
 /* None for a while: a call that began before the end did may be on its way there. */

@@ -4,6 +4,7 @@
 #ifndef XT_SRC_BASE_ENDING_H
 #define XT_SRC_BASE_ENDING_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -27,5 +28,25 @@ static inline void ending_check(void) {
 void ending_enter(void);
 void ending_enter_within(void);
 void ending_leave(void);
+
+/* --- pthread_cancel ---
+ * It ends a thread where that waits or writes, which in the middle of a call would be with locks held. In every public
+ * function that is no op, and in what an op may wait in, it is put off: to the beginning of the next such function, or
+ * to where a pass has nothing in hand. */
+extern __thread bool ending_cancellable; /* the thread was when it came into the library */
+static inline int ending_cancel_later(void) {
+    int was;
+    pthread_testcancel();
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+    if (was == PTHREAD_CANCEL_ENABLE) ending_cancellable = true;
+    return was;
+}
+static inline void ending_cancel_again(const int *was) {
+    if (*was != PTHREAD_CANCEL_ENABLE) return;
+    ending_cancellable = false;
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+}
+#define ENDING_CANCEL_LATER __attribute__((cleanup(ending_cancel_again))) const int cancel_was = ending_cancel_later()
+void ending_cancel_point(void);
 
 #endif

@@ -153,7 +153,8 @@ static void append_safe(str *out, xt_severity sev, const char *text, size_t n) {
 
 void log_raw(xt_severity sev, const char *text, size_t n) {
     static const char lost[] = "a message is lost: no memory for it\n";
-    int saved = errno;
+    int saved = errno, cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* stderr has a lock */
     str safe = STR_INIT;
     bool plain = text_is_plain(text, n, "\n\t");
     if (!plain) append_safe(&safe, sev, text, n);
@@ -164,6 +165,7 @@ void log_raw(xt_severity sev, const char *text, size_t n) {
     else
         pass_on(sev, str_cstr(&safe), safe.len);
     str_free(&safe);
+    pthread_setcancelstate(cancel, NULL);
     errno = saved;
 }
 

@@ -220,6 +220,14 @@ xt_status status_errno(const char *what, const char *path) {
     return status_new(code_of_errno(e), NULL, "%s %s: %s", what, path ? path : "", reason);
 }
 
+xt_status status_no_thread(int error, const char *what) {
+    char buf[128];
+    return status_new(XT_RESOURCE_EXHAUSTED, NULL,
+                      "%s could not be started: %s. The user, or the container, may have no more threads left (ulimit "
+                      "-u, pids.max), or there is no room for its stack (ulimit -s, -v)",
+                      what, strerror_r(error, buf, sizeof buf));
+}
+
 xt_status status_oom(size_t bytes, const char *what) {
     return status_new(XT_RESOURCE_EXHAUSTED, NULL, "out of host memory: %zu bytes for %s could not be allocated", bytes,
                       what);

@@ -348,8 +348,9 @@ xt_status loader_start(xt_loader *l) {
     l->claimed = l->taken = 0;
     l->closed = false;
     counter_max(COUNTER_loader_workers, l->o.workers);
-    while (l->running < l->o.workers && pthread_create(&l->threads[l->running], NULL, work, l) == 0) l->running++;
-    return l->running ? NULL : status_new(XT_UNAVAILABLE, NULL, "the loader's thread could not be started");
+    int error = 0;
+    while (l->running < l->o.workers && !(error = pthread_create(&l->threads[l->running], NULL, work, l))) l->running++;
+    return l->running ? NULL : status_no_thread(error, "the loader's thread");
 }
 
 /* --- as full as it can be --- */

@@ -307,10 +307,10 @@ xt_status interp_run_parallel(interp *c, const ir_op *op, const array *in, array
     if (!s && !threads) s = status_oom(sizeof *threads, "threads");
     pthread_mutex_init(&w.lock, NULL);
     pthread_cond_init(&w.changed, NULL);
-    for (; started < n && !s; started++)
-        if (pthread_create(&threads[started], NULL, run_process, &ps[started]) != 0) {
-            s = status_new(XT_RESOURCE_EXHAUSTED, NULL, "process %lld of %lld could not be started", (long long)started,
-                           (long long)n);
+    for (int error; started < n && !s; started++)
+        if ((error = pthread_create(&threads[started], NULL, run_process, &ps[started])) != 0) {
+            s = status_context(status_no_thread(error, "its thread"), "process %lld of %lld", (long long)started,
+                               (long long)n);
             pthread_mutex_lock(&w.lock);
             w.failed = true;
             pthread_cond_broadcast(&w.changed);

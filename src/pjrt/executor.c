@@ -92,9 +92,9 @@ void face_executor_missing(const PJRT_Device *d) {
 xt_status face_executor_start(PJRT_Device *d) {
     int rc = pthread_create(&d->executor, NULL, executor, d);
     d->started = rc == 0;
-    return rc == 0 ? NULL
-                   : status_new(XT_RESOURCE_EXHAUSTED, NULL, "the thread of %s could not be started: %s",
-                                d->description.text, strerror(rc));
+    char what[200];
+    snprintf(what, sizeof what, "the thread of %s", d->description.text);
+    return rc == 0 ? NULL : status_no_thread(rc, what);
 }
 
 xt_status face_executor_wait_started(PJRT_Device *d) {

@@ -2,6 +2,7 @@
  * values stay on the device until the pass is over and leave it in one read. */
 #include <math.h>
 
+#include "base/ending.h"
 #include "data/data.h"
 #include "nn/nn.h"
 #include "train/train_int.h"
@@ -24,6 +25,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass kind, xt_loader
     xt_batch b;
     bool cut = false;
     while (!cut && loader_pass_next(src, &pass, &b)) {
+        ending_cancel_point();
         b.epoch = lazy_position_of_thread()->epoch = t->epoch;
         lazy_position_of_thread()->samples = train_at.samples;
         lazy_set_draw_step(done);

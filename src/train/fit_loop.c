@@ -5,6 +5,7 @@
  * last window needs no program. */
 #include <math.h>
 
+#include "base/ending.h"
 #include "data/data.h"
 #include "lazy/mesh/mesh.h"
 #include "train/train_int.h"
@@ -336,6 +337,7 @@ static bool run_batches(loop *l) {
     l->loader_ready = l->leaves = false;
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     while (!cut) {
+        ending_cancel_point();
         bool more = loader_pass_next(l->src, &pass, &b);
         settle(l, !lazy_pending());
         l->loader_ready = !more && !lazy_pending();

@@ -1,5 +1,6 @@
 /* xt_predict: one pass in eval mode; each batch's tensor goes to the program's function and to the callbacks while its
  * step is open, so nothing waits. */
+#include "base/ending.h"
 #include "data/data.h"
 #include "nn/nn.h"
 #include "train/train_int.h"
@@ -13,6 +14,7 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
     xt_no_grad_begin();
     loader_pass pass = {l, 0, -1};
     for (xt_batch b; !cut && loader_pass_next(src, &pass, &b);) {
+        ending_cancel_point();
         lazy_set_draw_step(done);
         train_precision_begin(t);
         hooks_batch(t, src, &b);

@@ -2,6 +2,7 @@
  *   logger MISCHIEF, text MISCHIEF   a function of a logger: exit (pthread_exit), error
  *   elsewhere               xt_finish while another thread is in xt_fit
  *   after                   the same, when that thread has ended (by pthread_exit, in its fit)
+ *   cancel fit|loop MS      a thread is cancelled in its fit, or in a loop of its own; another goes on
  *   destroyed [finish]      a handler of exit() that is older than the device computes, as a static object's destructor
  *   value                   it reads a value that is there */
 #include <pthread.h>
@@ -32,6 +33,7 @@ static xt_tensor step(xt_module *m, xt_batch b, void *user) {
     (void)user;
     if (++steps == 3 && !strcmp(how, "after")) pthread_exit(NULL);
     if (!strcmp(how, "elsewhere")) usleep(2000);
+    if (!strcmp(how, "cancel")) usleep(500);
     if (!strcmp(how, "text")) xt_log_text("note", "a text");
     return xt_cross_entropy(xt_forward(m, b.x), b.y);
 }
@@ -51,7 +53,8 @@ static xt_status text(const char *name, const char *t, int64_t at, void *user) {
     return NULL;
 }
 static int fit(void) {
-    xt_trainer *t = xt_trainer_new(.max_epochs = 3, .log_every_n_steps = 1, .loggers = "csv");
+    xt_trainer *t =
+        xt_trainer_new(.max_epochs = strcmp(how, "cancel") ? 3 : 1000, .log_every_n_steps = 1, .loggers = "csv");
     xt_logger_desc own = {.struct_size = sizeof own, .name = "own", .row = row, .text = text};
     xt_trainer_add_logger(t, &own, NULL);
     xt_task task = {.net = net, .training_step = step, .configure_optimizers = configure};
@@ -68,6 +71,20 @@ static void at_end(void) {
     xt_tensor out = xt_forward(module, xt_from_array(x, XT_F32, 64, 8));
     printf("computed %g\n", xt_item(xt_mean(out)));
 }
+static void *loop_in_thread(void *unused) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = NULL;
+    for (;; steps++) {
+        xt_tensor loss = xt_mean(xt_square(xt_forward(m, xt_from_array(x, XT_F32, 64, 8))));
+        if (!o) o = xt_sgd(m, .lr = 0.01);
+        xt_backward(loss);
+        xt_optimizer_step(o);
+        xt_log("loss", loss);
+        if (steps % 5 == 0) xt_item(loss);
+        xt_mark_step();
+    }
+    return unused;
+}
 static int steps_of_its_own(void) {
     module = xt_module_new(net, NULL);
     for (int i = 0; i < 3; i++) {
@@ -82,9 +99,20 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 64; i++) y[i] = i % 3, x[i][i % 8] = 1;
     atexit(at_end);
     if (!strcmp(how, "destroyed") || !strcmp(how, "value")) return steps_of_its_own();
-    if (strcmp(how, "elsewhere") && strcmp(how, "after")) return fit() || xt_finish();
+    if (strcmp(how, "elsewhere") && strcmp(how, "after") && strcmp(how, "cancel")) return fit() || xt_finish();
     pthread_t t;
     int result = -1;
+    if (!strcmp(how, "cancel")) {
+        void *end = NULL;
+        bool loop = !strcmp(what, "loop");
+        pthread_create(&t, NULL, loop ? loop_in_thread : fit_in_thread, &result);
+        usleep((useconds_t)(argc > 3 ? atoi(argv[3]) : 0) * 1000);
+        pthread_cancel(t);
+        pthread_join(t, &end);
+        printf("cancelled %d, fit %d\n", end == PTHREAD_CANCELED, result);
+        xt_clear_error();
+        return steps_of_its_own() || xt_finish();
+    }
     pthread_create(&t, NULL, fit_in_thread, &result);
     while (steps < 3) usleep(100);
     if (!strcmp(how, "after")) pthread_join(t, NULL);

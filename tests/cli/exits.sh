@@ -39,6 +39,14 @@ said '^fit 0 steps 24$'
 ends 0 after
 said '^finish 0$'
 
+# --- a thread that is cancelled holds nobody up
+for where in fit loop; do
+    for ms in 0 1 2 5 10 20 30 40 60 90; do
+        ends 0 cancel $where $ms
+    done
+    said '^cancelled 1'
+done
+
 # --- exit handlers
 for finish in "" finish; do
     ends 0 destroyed $finish

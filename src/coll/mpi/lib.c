@@ -128,7 +128,7 @@ static xt_status init_within(int64_t deadline, int *out_threads) {
     int64_t began = coll_now();
     if (!init.begun) {
         int err = pthread_create(&thread, NULL, init_thread, NULL);
-        if (err) return status_new(XT_RESOURCE_EXHAUSTED, NULL, "starting a thread for MPI_Init: %s", strerror(err));
+        if (err) return status_no_thread(err, "the thread for MPI_Init");
         pthread_detach(thread);
         init.begun = true;
     }

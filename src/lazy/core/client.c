@@ -128,8 +128,10 @@ xt_status lazy_device(device_client **out) {
     *out = NULL;
     XT_TRY(lazy_forked("a computation", NULL));
     pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&dev.lock);
     xt_status s = NULL;
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    pthread_mutex_lock(&dev.lock);
     if (!dev.client) {
         env_report_unknown();
         s = open_device(&dev.client);
@@ -143,6 +145,7 @@ xt_status lazy_device(device_client **out) {
     }
     *out = dev.client;
     pthread_mutex_unlock(&dev.lock);
+    pthread_setcancelstate(cancel, NULL);
     return s;
 }
 

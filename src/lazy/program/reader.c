@@ -55,15 +55,15 @@ static void drop(job *j) {
 }
 
 static void *serve(void *unused);
-static bool start(void) {
-    if (pthread_create(&rd.thread, NULL, serve, NULL) != 0) return false;
-    pthread_detach(rd.thread);
-    return true;
+static int start(void) { /* pthread_create's error */
+    int error = pthread_create(&rd.thread, NULL, serve, NULL);
+    if (!error) pthread_detach(rd.thread);
+    return error;
 }
 
 static void returned(bool thread_left) {
     pthread_mutex_lock(&rd.lock);
-    if (thread_left) rd.running = start();
+    if (thread_left) rd.running = start() == 0;
     rd.busy = false;
     rd.done++;
     pthread_cond_broadcast(&rd.changed);
@@ -143,8 +143,9 @@ xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q) {
     j->user = q->user;
     j->asked = q->asked;
     pthread_mutex_lock(&rd.lock);
-    bool ok = rd.running = rd.running || start();
-    if (ok) {
+    int error = rd.running ? 0 : start();
+    rd.running = !error;
+    if (!error) {
         lazy_buf_retain(buf);
         if (rd.tail)
             rd.tail->next = j;
@@ -153,10 +154,10 @@ xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q) {
         rd.tail = j;
     }
     pthread_mutex_unlock(&rd.lock);
-    if (!ok) {
+    if (error) {
         base_free(j->data);
         base_free(j);
-        return status_new(XT_UNAVAILABLE, NULL, "the reader thread could not be started");
+        return status_no_thread(error, "the thread that gives values to xt_when_ready");
     }
     xt_status s = device_read_async(buf->dev, j->data, j->bytes, arrived, j);
     if (s) arrived(j, s); /* the job is in the queue: it fails there, in its turn */

@@ -243,8 +243,9 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     it->returns_to = returns_to;
     if (!it->by) return;
     bool aside = is_aside(c, it), may_be_first = iteration_places_have(&it->first, it->now);
-    if (!it->by->ends_iteration || may_be_first || !iteration_places_have(&it->behind, it->now)) look(c, it);
-    if (!it->by->ends_iteration) return;
+    bool ends = it->by->ends_iteration; /* no: an update in the middle, or nothing is learned yet */
+    if (ends ? may_be_first || !iteration_places_have(&it->behind, it->now) : !it->first.n) look(c, it);
+    if (!ends) return;
     bool is_first = !aside && iteration_places_have(&it->first, it->now);
     if (!is_first && !lazy_above_update(it, it->now)) return;
     if (!lazy_iteration_has_begun(c, it)) end_iteration(c, it, what, src);
