@@ -39,8 +39,10 @@ said '^fit 0 steps 24$'
 ends 0 after
 said '^finish 0$'
 
-# --- a thread that is cancelled holds nobody up
+# --- a thread that is cancelled holds nobody up. AddressSanitizer finds its own marks of the frames that pthread_cancel
+# has unwound when it takes the thread down, and ends the process in its own sigaltstack.
 for where in fit loop; do
+    [ -z "${ASAN_BUILD:-}" ] || break
     for ms in 0 1 2 5 10 20 30 40 60 90; do
         ends 0 cancel $where $ms
     done
