@@ -75,12 +75,13 @@ void log_plain_before(log_engine *e) {
     end_call(e);
 }
 
-/* Those of the iteration that is over first; how many they are. */
-static size_t over_first(log_set *set) {
+enum { BY_PLACE = -1 };
+/* Those of the iteration that is over first; how many they are: noted before call number `calls`, or BY_PLACE. */
+static size_t over_first(log_set *set, int64_t calls) {
     size_t n = 0;
     for (size_t i = 0; i < set->n_pending; i++) {
         log_pending p = set->pending[i];
-        if (lazy_call_is_ahead(p.call)) continue;
+        if (calls == BY_PLACE ? lazy_call_is_ahead(p.call) : p.call >= (size_t)calls) continue;
         set->pending[i] = set->pending[n];
         set->pending[n++] = p;
     }
@@ -91,7 +92,7 @@ static size_t over_first(log_set *set) {
 void log_plain_round(log_engine *e, log_set *set, int64_t updates) {
     int64_t now = counter_get(COUNTER_optimizer_steps);
     begin_loop(e);
-    size_t over = over_first(set);
+    size_t over = over_first(set, BY_PLACE);
     if (over) log_record_round(set, over);
     if (set != &e->sets[LOG_TRAIN]) {
         set->window_begins = true;
@@ -103,23 +104,11 @@ void log_plain_round(log_engine *e, log_set *set, int64_t updates) {
     end_window(e, e->seen_steps);
 }
 
-/* Those before call number `calls` first; how many they are. */
-static size_t earlier_first(log_set *set, size_t calls) {
-    size_t n = 0;
-    for (size_t i = 0; i < set->n_pending; i++) {
-        if (set->pending[i].call >= calls) continue;
-        log_pending p = set->pending[i];
-        set->pending[i] = set->pending[n];
-        set->pending[n++] = p;
-    }
-    return n;
-}
-
 void log_plain_came_round(log_engine *e, size_t calls) {
     if (lazy_pending()) return;
     begin_loop(e);
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
-        size_t n = e->sets[s].holds ? 0 : earlier_first(&e->sets[s], calls);
+        size_t n = e->sets[s].holds ? 0 : over_first(&e->sets[s], (int64_t)calls);
         if (n) log_record_round(&e->sets[s], n);
     }
     e->seen_steps = counter_get(COUNTER_optimizer_steps);

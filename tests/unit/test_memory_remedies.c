@@ -11,6 +11,8 @@
 
 #include "lazy/lazy.h"
 
+#include "bytes_of_role.h"
+
 enum { STEPS = 5, WIDE = 96, MOST = 16384 };
 
 static int end(void **state) {
@@ -30,15 +32,6 @@ static xt_tensor batch(int step) {
     for (int i = 0; i < 8; i++)
         for (int k = 0; k < WIDE; k++) x[i][k] = (float)((i * 31 + k * 7 + step * 13) % 17) / 8 - 1;
     return xt_from_array(x, XT_F32, 8, WIDE);
-}
-
-static int64_t bytes_of(const char *role) {
-    xt_memory_row rows[64];
-    int n = xt_memory_rows(rows, 64);
-    int64_t sum = 0;
-    for (int i = 0; i < n && i < 64; i++)
-        if (strcmp(rows[i].role, role) == 0) sum += rows[i].bytes;
-    return sum;
 }
 
 typedef struct run_opts {

@@ -17,6 +17,7 @@
 #include "base/base.h"
 #include "format/safetensors.h"
 
+#include "bytes_of_role.h"
 #include "launched.h"
 
 enum { STEPS = 4, RANKS = 8 };
@@ -98,15 +99,6 @@ static xt_loader *texts(const job *j, int64_t batch) {
 }
 
 /* --- one rank --- */
-static int64_t bytes_of(const char *role) {
-    xt_memory_row rows[256];
-    int n = xt_memory_rows(rows, 256);
-    int64_t sum = 0;
-    for (int i = 0; i < n && i < 256; i++)
-        if (strcmp(rows[i].role, role) == 0) sum += rows[i].bytes;
-    return sum;
-}
-
 typedef struct trained {
     const job *j;
     xt_module *net;

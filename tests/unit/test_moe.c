@@ -15,6 +15,7 @@
 
 #include <xtrain/xtrain.h>
 
+#include "bytes_of_role.h"
 #include "launched.h"
 
 enum { STEPS = 3, MOST = 8 * 12 * 8, WEIGHTS = 8192 };
@@ -157,15 +158,6 @@ static void as_a_loop_says(void **state) {
 }
 
 /* --- many ranks --- */
-static int64_t bytes_of(const char *role) {
-    xt_memory_row rows[64];
-    int n = xt_memory_rows(rows, 64);
-    int64_t sum = 0;
-    for (int i = 0; i < n && i < 64; i++)
-        if (strcmp(rows[i].role, role) == 0) sum += rows[i].bytes;
-    return sum;
-}
-
 static xt_loader *samples(const job *j, int64_t batch) {
     static float x[MOST], y[MOST];
     int64_t n = j->B * j->T * j->C;
