@@ -9,12 +9,17 @@ same() { awk -v a="$1" -v b="$2" 'BEGIN {d = a - b; if (d < 0) d = -d; exit !(a 
 fit --batch 8
 check "one device" [ $? = 0 ]
 one=$(loss)
-while read -r devices mesh batch more; do
-    # shellcheck disable=SC2086
-    fit --devices "$devices" --mesh "$mesh" --batch "$batch" $more
-    check "$mesh $more: trains" [ $? = 0 ]
-    check "$mesh $more: the loss of one device, $one" same "$one" "$(loss)"
-done <<END
+layouts() { # layouts LOSS OPTION...: each line of the input is a layout, which gives the loss of one device
+    local want=$1 devices mesh batch more
+    shift
+    while read -r devices mesh batch more; do
+        # shellcheck disable=SC2086
+        fit --devices "$devices" --mesh "$mesh" --batch "$batch" "$@" $more
+        check "$mesh $* $more: trains" [ $? = 0 ]
+        check "$mesh $* $more: the loss of one device, $want" same "$want" "$(loss)"
+    done
+}
+layouts "$one" <<END
 2 data=2 4
 2 tensor=2 8
 4 data=2,tensor=2 4 --fsdp
@@ -28,12 +33,7 @@ fit --batch 8 --experts 4 --experts-per-token 2
 check "one device with experts" [ $? = 0 ]
 experts=$(loss)
 check "experts change the loss, $one" [ "$one" != "$experts" ]
-while read -r devices mesh batch more; do
-    # shellcheck disable=SC2086
-    fit --devices "$devices" --mesh "$mesh" --batch "$batch" --experts 4 --experts-per-token 2 $more
-    check "experts, $mesh $more: trains" [ $? = 0 ]
-    check "experts, $mesh $more: the loss of one device, $experts" same "$experts" "$(loss)"
-done <<END
+layouts "$experts" --experts 4 --experts-per-token 2 <<END
 2 expert=2 4
 4 expert=4 2
 4 data=2,expert=2 2 --fsdp
