@@ -55,8 +55,22 @@ static const path *path_of(call_path id) {
     return p;
 }
 
-static bool known(src_id id) {
-    return id && src_get(id)->line > 0;
+/* The lines of a path from the outside in, those of inlined functions too. */
+typedef struct lines {
+    const path *p;
+    size_t frames; /* that are left */
+    src_id chain[SRC_CHAIN_MAX];
+    size_t n, next;
+} lines;
+
+static src_id next_line(lines *l) { /* 0: not known, or there is none left */
+    if (l->next == l->n) {
+        if (!l->frames) return 0;
+        l->n = src_chain_from_return_address(l->p->at[--l->frames], l->chain);
+        l->next = 0;
+    }
+    src_id id = l->chain[l->next++];
+    return id && src_get(id)->line > 0 ? id : 0;
 }
 
 bool call_path_fork(call_path a, call_path b, src_id *out_a, src_id *out_b) {
@@ -67,11 +81,10 @@ bool call_path_fork(call_path a, call_path b, src_id *out_a, src_id *out_b) {
     if (i == p->n) return false; /* of threads that began elsewhere */
     if (!i) i = 1; /* a call of a function of the program's own that this library calls back from */
     if (!j) j = 1;
-    src_id at[SRC_CHAIN_MAX], bt[SRC_CHAIN_MAX];
-    size_t n = src_chain_from_return_address(p->at[i - 1], at), m = src_chain_from_return_address(q->at[j - 1], bt),
-           k = 0;
-    while (k + 1 < n && k + 1 < m && at[k] == bt[k]) k++;
-    *out_a = at[k];
-    *out_b = bt[k];
-    return known(at[k]) && known(bt[k]);
+    lines to_a = {.p = p, .frames = i}, to_b = {.p = q, .frames = j};
+    do { /* where the compiler copied a call, two addresses are of one line */
+        *out_a = next_line(&to_a);
+        *out_b = next_line(&to_b);
+    } while (*out_a && *out_a == *out_b);
+    return *out_a && *out_b;
 }

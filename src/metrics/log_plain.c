@@ -107,13 +107,17 @@ void log_plain_round(log_engine *e, log_set *set, int64_t updates) {
 void log_plain_came_round(log_engine *e, size_t calls) {
     if (lazy_pending()) return;
     begin_loop(e);
+    log_plain_stage(e);
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         size_t n = e->sets[s].holds ? 0 : over_first(&e->sets[s], (int64_t)calls);
         if (n) log_record_round(&e->sets[s], n);
     }
     e->seen_steps = counter_get(COUNTER_optimizer_steps);
     end_window(e, e->seen_steps);
-    if (e->sets[LOG_VALIDATE].pass_over) end_pass(e, LOG_VALIDATE);
+    log_set *validation = &e->sets[LOG_VALIDATE];
+    if (!validation->pass_over) return;
+    end_pass(e, LOG_VALIDATE);
+    validation->pass_over = validation->n_pending > 0; /* that of the iteration that goes on */
 }
 
 void log_plain_after(log_engine *e, bool call) {

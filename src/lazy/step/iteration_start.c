@@ -47,20 +47,17 @@ static void remove_place(iteration_places *l, iteration_place p) {
         if (same_place(l->at[i], p)) l->at[i--] = l->at[--l->n];
 }
 
-static bool line_above(src_id call, src_id update) {
+/* Lines from the update's down to the call's, in the function in which their ways part; 0: not known. */
+static int lines_below(const lazy_iteration *it, iteration_place p) {
+    src_id call = p.line, update = it->by->at;
+    if (p.path && it->by->path && !call_path_fork(p.path, it->by->path, &call, &update)) return 0;
+    if (!call || !update) return 0;
     const xt_src *a = src_get(call), *b = src_get(update);
-    return call && update && a->file == b->file && a->func == b->func && a->line < b->line; /* interned */
-}
-
-/* By the function in which their ways part; no where that is not known. */
-static bool parts_above(const lazy_iteration *it, iteration_place p) {
-    src_id call, update;
-    return call_path_fork(p.path, it->by->path, &call, &update) && line_above(call, update);
+    return a->file == b->file && a->func == b->func ? a->line - b->line : 0; /* interned */
 }
 
 bool lazy_above_update(const lazy_iteration *it, iteration_place p) {
-    bool above = p.path && it->by->path ? parts_above(it, p) : line_above(p.line, it->by->at);
-    return above && !iteration_places_have(&it->behind, p);
+    return lines_below(it, p) < 0 && !iteration_places_have(&it->behind, p);
 }
 
 /* --- gradients --- */
@@ -147,13 +144,14 @@ static event step_back(const lazy_ctx *c, const lazy_iteration *it, place *at, p
     return (event){{0}, false};
 }
 
-/* Where the longest common end of two parts of the step begins, in the second. */
+/* Where the longest common end of two parts of the step begins, in the second. What stands below the update is not of
+ * it: a function that learns or measures, as it is told, logs on one line behind the update and in front of it. */
 static place common_end(const lazy_ctx *c, const lazy_iteration *it, place first, place second, place least) {
     const place none = {0, 0};
     place start = second;
     for (;;) {
         event a = step_back(c, it, &first, none), b = step_back(c, it, &second, least);
-        if (!a.at.line || !same_place(a.at, b.at)) return start;
+        if (!a.at.line || !same_place(a.at, b.at) || lines_below(it, b.at) > 0) return start;
         start = second;
     }
 }
