@@ -156,8 +156,9 @@ void log_plain_before(log_engine *e); /* a boundary, and log_record_step after i
 void log_plain_after(log_engine *e, bool call);
 void log_plain_pass_ended(log_engine *e, const void *loader);
 void log_plain_last_rows(log_engine *e);
-/* What is pending in the set is of an iteration that is over, though its step is not: `updates`, see log_pending. */
-void log_plain_round(log_engine *e, log_set *set, int64_t updates);
+/* `metric` is logged again, and what is pending of it is of an iteration, or of a micro-batch, that is over, though its
+ * step is not. `updates`: of what is pending, see log_pending. */
+void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates);
 /* The same of what was logged before the noted call number `calls`, just before an optimizer steps again. */
 void log_plain_came_round(log_engine *e, size_t calls);
 

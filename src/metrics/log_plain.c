@@ -88,20 +88,27 @@ static size_t over_first(log_set *set, int64_t calls) {
     return n;
 }
 
+static bool is_pending(const log_set *set, int metric) {
+    for (size_t i = 0; i < set->n_pending; i++)
+        if (set->pending[i].metric == metric) return true;
+    return false;
+}
+
 /* A loop whose step goes on: a row that is due has the state's value as it is now. */
-void log_plain_round(log_engine *e, log_set *set, int64_t updates) {
+void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates) {
     int64_t now = counter_get(COUNTER_optimizer_steps);
     begin_loop(e);
     size_t over = over_first(set, BY_PLACE);
     if (over) log_record_round(set, over);
-    if (set != &e->sets[LOG_TRAIN]) {
+    bool both = is_pending(set, metric); /* of the iteration that goes on, twice: a micro-batch */
+    if (set != &e->sets[LOG_TRAIN])
         set->window_begins = true;
-        return;
+    else if (updates != now || (over && both && now > e->seen_steps)) {
+        /* logged behind the update of its iteration, or before it */
+        e->seen_steps = updates > e->seen_steps ? updates : now;
+        end_window(e, e->seen_steps);
     }
-    if (updates == now) return;
-    /* logged behind the update of its iteration, or before it */
-    e->seen_steps = updates > e->seen_steps ? updates : now;
-    end_window(e, e->seen_steps);
+    if (both) log_record_round(set, set->n_pending);
 }
 
 void log_plain_came_round(log_engine *e, size_t calls) {
@@ -112,8 +119,8 @@ void log_plain_came_round(log_engine *e, size_t calls) {
         size_t n = e->sets[s].holds ? 0 : over_first(&e->sets[s], (int64_t)calls);
         if (n) log_record_round(&e->sets[s], n);
     }
-    e->seen_steps = counter_get(COUNTER_optimizer_steps);
-    end_window(e, e->seen_steps);
+    int64_t now = counter_get(COUNTER_optimizer_steps);
+    if (now != e->seen_steps) end_window(e, e->seen_steps = now); /* else a round has ended it */
     log_set *validation = &e->sets[LOG_VALIDATE];
     if (!validation->pass_over) return;
     end_pass(e, LOG_VALIDATE);

@@ -162,7 +162,7 @@ static void make_way(log_engine *e, log_set *set, int which, const xt_src *src) 
     const log_pending *p = &set->pending[i];
     bool updated = p->updates != counter_get(COUNTER_optimizer_steps), again = p->line == src_intern(src);
     if (!e->manual && !lazy_tracing() && !set->holds && (updated || again)) {
-        log_plain_round(e, set, p->updates);
+        log_plain_round(e, set, which, p->updates);
         return;
     }
     log_pending_drop(&set->pending[i]);
