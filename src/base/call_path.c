@@ -1,5 +1,5 @@
 /* Paths are few, one for each place of the program that is looked at, and are kept for the whole process. Where the
- * compiler copied a call (a loop that it unrolled) one place has several paths; who compares must bear that. */
+ * compiler copied a call (a loop that it unrolled) one place has several paths. */
 #include "base/call_path.h"
 
 #include <execinfo.h>
@@ -8,6 +8,7 @@
 enum { FRAMES_MAX = 48, PATHS_MAX = 1 << 14 };
 
 typedef struct path {
+    src_id line; /* of the call itself, which needs no debug information */
     size_t n;
     const void *at[]; /* the call's own first */
 } path;
@@ -17,10 +18,11 @@ static map *ids; /* the addresses -> number; under the lock, as what follows */
 static path **paths;
 static size_t n_paths, cap_paths;
 
-static call_path add(const void *const *at, size_t n) {
+static call_path add(const void *const *at, size_t n, src_id line) {
     path *p = n_paths < PATHS_MAX ? base_malloc(sizeof *p + n * sizeof *at) : NULL;
     if (!p) return 0;
     p->n = n;
+    p->line = line;
     memcpy(p->at, at, n * sizeof *at);
     call_path id = (call_path)(n_paths + 1);
     if (VEC_PUSH(paths, n_paths, cap_paths, p) && map_put(ids, at, n * sizeof *at, (void *)(uintptr_t)id, NULL))
@@ -30,21 +32,21 @@ static call_path add(const void *const *at, size_t n) {
     return 0;
 }
 
-static call_path number_of(const void *const *at, size_t n) {
+static call_path number_of(const void *const *at, size_t n, src_id line) {
     pthread_mutex_lock(&lock);
     if (!ids) ids = map_new();
     call_path id = ids ? (call_path)(uintptr_t)map_get(ids, at, n * sizeof *at) : 0;
-    if (ids && !id) id = add(at, n);
+    if (ids && !id) id = add(at, n, line);
     pthread_mutex_unlock(&lock);
     return id;
 }
 
-call_path call_path_now(const void *returns_to) {
+call_path call_path_now(const void *returns_to, src_id line) {
     void *stack[FRAMES_MAX];
     int n = backtrace(stack, FRAMES_MAX);
     for (int i = 0; i < n; i++)
         if (__builtin_extract_return_addr(stack[i]) == returns_to)
-            return number_of((const void *const *)&stack[i], (size_t)(n - i));
+            return number_of((const void *const *)&stack[i], (size_t)(n - i), line);
     return 0;
 }
 
@@ -61,6 +63,7 @@ typedef struct lines {
     size_t frames; /* that are left */
     src_id chain[SRC_CHAIN_MAX];
     size_t n, next;
+    bool unknown; /* there was a frame without debug information */
 } lines;
 
 static src_id next_line(lines *l) { /* 0: not known, or there is none left */
@@ -70,21 +73,43 @@ static src_id next_line(lines *l) { /* 0: not known, or there is none left */
         l->next = 0;
     }
     src_id id = l->chain[l->next++];
-    return id && src_get(id)->line > 0 ? id : 0;
+    if (id && src_get(id)->line > 0) return id;
+    l->unknown = true;
+    return 0;
 }
 
-bool call_path_fork(call_path a, call_path b, src_id *out_a, src_id *out_b) {
+/* 0: of two functions, or not known. */
+static int lines_between(src_id a, src_id b) {
+    if (!a || !b) return 0;
+    const xt_src *x = src_get(a), *y = src_get(b);
+    return x->file == y->file && x->func == y->func ? x->line - y->line : 0; /* interned */
+}
+
+/* Of frame i of p and frame j of q, which are of one function. */
+static int order_without_lines(const path *p, size_t i, const path *q, size_t j) {
+    if (i == 0 && j == 0) return lines_between(p->line, q->line);
+    uintptr_t to_p = (uintptr_t)p->at[i], to_q = (uintptr_t)q->at[j];
+    return (to_p > to_q) - (to_p < to_q);
+}
+
+int call_path_order(call_path a, call_path b, bool *out_copies) {
     const path *p = path_of(a), *q = path_of(b);
-    if (!p || !q) return false;
+    bool copies = p && p == q;
+    if (out_copies) *out_copies = copies;
+    if (!p || !q || copies) return 0;
     size_t i = p->n, j = q->n;
     while (i && j && p->at[i - 1] == q->at[j - 1]) i--, j--;
-    if (i == p->n) return false; /* of threads that began elsewhere */
+    if (i == p->n) return 0; /* of threads that began elsewhere */
     if (!i) i = 1; /* a call of a function of the program's own that this library calls back from */
     if (!j) j = 1;
     lines to_a = {.p = p, .frames = i}, to_b = {.p = q, .frames = j};
-    do { /* where the compiler copied a call, two addresses are of one line */
-        *out_a = next_line(&to_a);
-        *out_b = next_line(&to_b);
-    } while (*out_a && *out_a == *out_b);
-    return *out_a && *out_b;
+    src_id x, y;
+    do {
+        x = next_line(&to_a);
+        y = next_line(&to_b);
+    } while (x && x == y);
+    bool known = !to_a.unknown && !to_b.unknown;
+    if (out_copies) *out_copies = known && !x && !y && p->line == q->line;
+    if (!known && to_a.frames == i - 1 && to_b.frames == j - 1) return order_without_lines(p, i - 1, q, j - 1);
+    return lines_between(x, y);
 }

@@ -7,12 +7,14 @@
 
 typedef uint32_t call_path; /* 0: not known */
 
-/* Of the call into this library that returns to `returns_to`, under way in this thread. Unwinds the stack: a
+/* Of the call into this library at `line` that returns to `returns_to`, under way in this thread. Unwinds the stack: a
  * microsecond or two. 0 where that address is not found, where there is no memory, and when PATHS_MAX are known. */
-call_path call_path_now(const void *returns_to);
+call_path call_path_now(const void *returns_to, src_id line);
 
-/* The lines of the innermost function that both calls were made in, as its debug information has them: that of the call
- * itself, or of the call of a function that leads to it. False: they have none in common, or it is not known. */
-bool call_path_fork(call_path a, call_path b, src_id *out_a, src_id *out_b);
+/* Which of the two calls, or of the calls of functions that lead to them, stands further down in the innermost function
+ * that both were made in: > 0 a, < 0 b; 0: they are on one line, or it is not known. By the lines of the debug
+ * information; without it by the addresses, whose order is that of the lines but where the compiler moves code.
+ * *out_copies, may be NULL: all lines on the two ways are known and the same; the compiler has copied the call. */
+int call_path_order(call_path a, call_path b, bool *out_copies);
 
 #endif

@@ -15,7 +15,10 @@
  * error there), and loops in which gradients flow from one iteration into the one before. */
 #include "lazy/step/iteration.h"
 
-enum { MARKED = 3 }; /* after so many steps a loop is known to have boundaries, and nothing is looked at any more */
+enum {
+    MARKED = 3, /* after so many steps a loop is known to have boundaries, and nothing is looked at any more */
+    LOOKED_EARLY = 512, /* so many calls in front of the first update are */
+};
 
 atomic_bool lazy_calls_watched;
 
@@ -31,6 +34,7 @@ static void trace_cleared(lazy_ctx *c) {
 
 static void freed(lazy_ctx *c) {
     lazy_iteration *it = c->iteration;
+    base_free(it->early.at);
     base_free(it->carried.at);
     base_free(it->first.at);
     base_free(it->behind.at);
@@ -165,7 +169,7 @@ bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
 static void note_place(const lazy_iteration *it, lazy_updater *u, src_id at) {
     bool told = looks(it) && it->now.line == at;
     if (!told || u->at != at || u->returns_to != it->returns_to) u->path = told ? it->now.path : 0;
-    if (told && !u->path) u->path = call_path_now(it->returns_to);
+    if (told && !u->path) u->path = call_path_now(it->returns_to, at);
     u->at = at;
     u->returns_to = it->returns_to;
 }
@@ -177,6 +181,7 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
     u->step = c->step;
     note_place(it, u, src_intern(src));
     it->by = u;
+    it->updated = true;
     c->used.updates++;
     it->op = c->b.block->last;
     it->n_slots = c->n_step_slots;
@@ -228,9 +233,9 @@ static void end_iteration(lazy_ctx *c, const lazy_iteration *it, const char *wha
     lazy_end_if_lost(what, src);
 }
 
-/* Calls behind an update are looked at: how the program came there. */
+/* How the program came there. */
 static void look(const lazy_ctx *c, lazy_iteration *it) {
-    it->now.path = call_path_now(it->returns_to);
+    it->now.path = call_path_now(it->returns_to, it->now.line);
     lazy_looked l = {it->now, c->n_step_slots};
     if (!VEC_PUSH(it->looked, it->n_looked, it->cap_looked, l)) it->now.path = 0;
 }
@@ -241,7 +246,13 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     if (!it || c->in_boundary || !looks(it) || !may_end(c)) return;
     it->now = (iteration_place){src_intern(src), 0};
     it->returns_to = returns_to;
-    if (!it->by) return;
+    if (!it->by) {
+        if (it->updated || it->n_early == LOOKED_EARLY) return;
+        it->n_early++;
+        look(c, it);
+        if (!lazy_note_early(it, it->now)) it->n_early = LOOKED_EARLY;
+        return;
+    }
     bool aside = is_aside(c, it), may_be_first = iteration_places_have(&it->first, it->now);
     bool ends = it->by->ends_iteration; /* no: an update in the middle, or nothing is learned yet */
     if (ends ? may_be_first || !iteration_places_have(&it->behind, it->now) : !it->first.n) look(c, it);

@@ -16,6 +16,8 @@ typedef struct iteration_places { /* a set; a loop's body has some dozen at most
 bool iteration_places_have(const iteration_places *l, iteration_place p);
 bool lazy_above_update(const lazy_iteration *it, iteration_place p); /* a call there is of the next iteration */
 
+bool lazy_note_early(lazy_iteration *it, iteration_place p); /* false without memory */
+
 /* By the program itself, of a module, which made the step slots [begin, end), or of what makes none (logging): there
  * begin is end. */
 typedef struct lazy_iteration_call {
@@ -49,6 +51,10 @@ struct lazy_iteration {
     size_t n_looked, cap_looked;
     iteration_place now; /* the latest call that entries told of */
     const void *returns_to;
+    /* of the program */
+    bool updated;
+    iteration_places early; /* calls before that: in a loop they stand above the update */
+    size_t n_early;
     /* of the loop */
     int n_marked; /* steps that something else ended behind an update, one after the other */
     iteration_places first; /* of the calls that an iteration may begin with */

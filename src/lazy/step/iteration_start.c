@@ -47,17 +47,35 @@ static void remove_place(iteration_places *l, iteration_place p) {
         if (same_place(l->at[i], p)) l->at[i--] = l->at[--l->n];
 }
 
-/* Lines from the update's down to the call's, in the function in which their ways part; 0: not known. */
-static int lines_below(const lazy_iteration *it, iteration_place p) {
-    src_id call = p.line, update = it->by->at;
-    if (p.path && it->by->path && !call_path_fork(p.path, it->by->path, &call, &update)) return 0;
-    if (!call || !update) return 0;
-    const xt_src *a = src_get(call), *b = src_get(update);
+bool lazy_note_early(lazy_iteration *it, iteration_place p) {
+    return add_place(&it->early, p);
+}
+
+static bool was_early(const lazy_iteration *it, iteration_place p) {
+    for (size_t i = 0; p.path && i < it->early.n; i++)
+        if (it->early.at[i].path == p.path) return true;
+    return false;
+}
+
+/* > 0: the call stands below the update; < 0 above it; 0: not known. */
+static int below_update(const lazy_iteration *it, iteration_place p) {
+    if (was_early(it, p)) return -1;
+    if (p.path && it->by->path) return call_path_order(p.path, it->by->path, NULL);
+    if (!p.line || !it->by->at) return 0;
+    const xt_src *a = src_get(p.line), *b = src_get(it->by->at);
     return a->file == b->file && a->func == b->func ? a->line - b->line : 0; /* interned */
 }
 
 bool lazy_above_update(const lazy_iteration *it, iteration_place p) {
-    return lines_below(it, p) < 0 && !iteration_places_have(&it->behind, p);
+    return below_update(it, p) < 0 && !iteration_places_have(&it->behind, p);
+}
+
+/* The same place, or one that the compiler has copied it to. */
+static bool same_call(iteration_place a, iteration_place b) {
+    bool copies = false;
+    if (a.line != b.line || same_place(a, b)) return a.line == b.line;
+    call_path_order(a.path, b.path, &copies);
+    return copies;
 }
 
 /* --- gradients --- */
@@ -151,7 +169,7 @@ static place common_end(const lazy_ctx *c, const lazy_iteration *it, place first
     place start = second;
     for (;;) {
         event a = step_back(c, it, &first, none), b = step_back(c, it, &second, least);
-        if (!a.at.line || !same_place(a.at, b.at) || lines_below(it, b.at) > 0) return start;
+        if (!a.at.line || !same_call(a.at, b.at) || below_update(it, b.at) > 0) return start;
         start = second;
     }
 }
