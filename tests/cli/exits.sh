@@ -51,7 +51,7 @@ done
 
 # --- exit handlers
 for finish in "" finish; do
-    ends 0 destroyed $finish
+    ends 1 destroyed $finish # an error as any other, though the program has returned 0
     said 'exits.c:[0-9]*: .*the program is ending: exit() has begun to take down what the device works with'
     said '^computed -*nan$'
 done

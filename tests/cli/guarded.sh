@@ -1,7 +1,7 @@
 #!/bin/bash
 # The compiler's tests with no memory behind any allocation (tests/guard.c), in each instruction set: our kernels, those
 # made at run time, oneDNN's and OpenBLAS's neither read nor write behind what they were given.
-# GUARDED: the tests; those of a second or two unless it is set
+# GUARDED: the tests; those of a second or two unless it is set. GUARDED_SECONDS: how long each may take
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -13,7 +13,7 @@ cc -std=c11 -O2 -Wall -Wextra -Werror -fno-builtin -shared -fPIC "$root/tests/gu
 # guarded PROGRAM [SET]: XT_CPU_FEATURES is SET, or not set. Primitives are few: a process has some 65,000 mappings.
 guarded() {
     env -u XT_CPU_FEATURES ${2:+XT_CPU_FEATURES=$2} ONEDNN_PRIMITIVE_CACHE_CAPACITY=32 LD_PRELOAD="$tmp/guard.so" \
-        timeout 100 "$1" >"$tmp/out" 2>&1
+        timeout "${GUARDED_SECONDS:-100}" "$1" >"$tmp/out" 2>&1
 }
 cat >"$tmp/behind.c" <<'END'
 #include <stdlib.h>

@@ -51,6 +51,9 @@ static void end_with_1(src_id failed) {
     exit(1);
 }
 
+/* The thread that runs the exit handlers, of which ours has had its turn. */
+static atomic_int leaving;
+
 /* A program may end with `return xt_fit(...)`: everything has run and is written, and what is left is freed here as
  * xt_finish would. */
 static void at_exit(int status, void *unused) {
@@ -58,10 +61,11 @@ static void at_exit(int status, void *unused) {
     src_id failed;
     if (getpid() != dev.pid || atomic_load(&forked_from)) return;
     lazy_fail_by_unseen(true);
+    bool again = atomic_exchange(&leaving, gettid());
     if (status == 0 && (lazy_error_ends() || lazy_error_died())) {
-        log_msg(XT_SEV_ERROR,
-                "the program ended without xt_finish() and without looking at the error above (xt_error()): "
-                "its exit code is 1");
+        log_msg(XT_SEV_ERROR, "the program ended %s and without looking at the error above (xt_error()): its exit code "
+                              "is 1",
+                again && dev.finished ? "with an exit handler that failed behind xt_finish()" : "without xt_finish()");
         dev.finished = true; /* all is said */
         exit(1); /* the C library goes on with the functions that are left, and this status */
     }
@@ -73,6 +77,11 @@ static void at_exit(int status, void *unused) {
     lazy_free_owned();
     lazy_reset_thread();
     lazy_device_close();
+}
+
+/* An older exit handler than ours goes on computing, and what it meets is an error of the program too. */
+void lazy_watch_late_error(void) {
+    if (atomic_load(&leaving) == gettid()) on_exit(at_exit, NULL);
 }
 
 static void watch_exit(void) {

@@ -268,6 +268,8 @@ typedef struct lazy_ctx {
 } lazy_ctx;
 
 void lazy_watch_exit(void);
+/* In an exit handler that comes behind the check of exit: the check runs once more. */
+void lazy_watch_late_error(void);
 /* opens this device next, whatever the environment says; NULL: as it says. Kept, not copied */
 void lazy_device_use(const char *spec);
 /* fn() before the device is closed: what is of it is given back. Once per process */

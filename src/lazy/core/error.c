@@ -200,6 +200,7 @@ void lazy_fail(xt_status s) {
     c->error_seen = c->error_told = false;
     status_watch(c->error);
     if (!held() || hold->tells) lazy_tell_pending();
+    lazy_watch_late_error();
 }
 
 void lazy_set_aside(lazy_aside *a) {
