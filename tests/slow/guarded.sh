@@ -1,6 +1,6 @@
 #!/bin/bash
-# tests/cli/guarded.sh with every test of the CPU compiler, but for test_cpu_cost, which compares the processor's time of
-# compilations: three calls of the system for each allocation here.
+# tests/cli/guarded.sh with every test of the CPU compiler, but for test_cpu_cost: it compares the time of compilations,
+# and each allocation takes three calls of the system here.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 GUARDED=$(find "$BUILD" -maxdepth 1 -type f -name 'test_cpu_*' -perm -u+x -printf '%f\n' | sed 's/^test_cpu_//' |
