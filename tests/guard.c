@@ -28,7 +28,8 @@ static void *take_unguarded(size_t align, size_t n) {
     static char *at, *end;
     size_t need;
     if (__builtin_add_overflow(n, align + sizeof(head), &need)) return errno = ENOMEM, NULL;
-    while (atomic_flag_test_and_set(&busy)) {}
+    while (atomic_flag_test_and_set(&busy)) {
+    }
     if (!at || (size_t)(end - at) < need) {
         size_t size = need > BLOCK ? need : BLOCK;
         char *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

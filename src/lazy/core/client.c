@@ -63,8 +63,9 @@ static void at_exit(int status, void *unused) {
     lazy_fail_by_unseen(true);
     bool again = atomic_exchange(&leaving, gettid());
     if (status == 0 && (lazy_error_ends() || lazy_error_died())) {
-        log_msg(XT_SEV_ERROR, "the program ended %s and without looking at the error above (xt_error()): its exit code "
-                              "is 1",
+        log_msg(XT_SEV_ERROR,
+                "the program ended %s and without looking at the error above (xt_error()): its exit code "
+                "is 1",
                 again && dev.finished ? "with an exit handler that failed behind xt_finish()" : "without xt_finish()");
         dev.finished = true; /* all is said */
         exit(1); /* the C library goes on with the functions that are left, and this status */
