@@ -46,7 +46,8 @@ static inline void ending_cancel_again(const int *was) {
     ending_cancellable = false;
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
 }
-#define ENDING_CANCEL_LATER __attribute__((cleanup(ending_cancel_again))) const int cancel_was = ending_cancel_later()
+#define ENDING_CANCEL_LATER \
+    __attribute__((cleanup(ending_cancel_again), unused)) const int cancel_was = ending_cancel_later()
 void ending_cancel_point(void);
 
 #endif

@@ -124,6 +124,10 @@ static ir_value *lay_out(draw *d, ir_value *v[4], const ir_type *t) {
 }
 
 ir_value *ops_random_words(const xt_src *src, const ir_type *t) {
+    if (!t) {
+        lazy_error(src, XT_INVALID_ARGUMENT, "random numbers: so many elements fit no array; ask for fewer");
+        return NULL;
+    }
     xt_tensor key = lazy_rng_key(src);
     ir_builder *b = lazy_begin(src);
     ir_value *k = lazy_value(key), *c[4];

@@ -70,6 +70,7 @@ static bool take_losses(test *m) {
 
 static void step_end(xt_trainer *t, void *user) {
     test *m = user;
+    if (m->done == m->o.steps) return; /* a batch may have several steps, of which the last ones are beyond */
     m->done++;
     if (m->done % LOOK_EVERY == 0 && !take_losses(m)) {
         xt_trainer_stop(t);
