@@ -247,7 +247,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     log_loop_ends();
     t->loss_begins = t->fitting = true;
     t->validated = t->validation_next = false;
-    t->validated_step = -1;
+    t->validated_step = t->valued_step = -1;
     t->position.batches -= t->in_window.batches; /* of a window that was cut short, and begins anew */
     t->position.samples -= t->in_window.samples;
     t->in_window = (train_position){0};

@@ -370,10 +370,12 @@ static void step_end(xt_trainer *t, void *user) {
     bool by_step = m->o.every_n_steps && t->global_step % m->o.every_n_steps == 0;
     bool by_time = m->every_ns && train_ranks_agree(clock_ns() - m->saved_ns >= m->every_ns);
     if (!by_step && !by_time && !m->after_window) return;
-    if (t->validation_next)
+    if (t->validation_next) {
         m->after_validation = true;
-    else
-        save_or_fail(t, m);
+        return;
+    }
+    if (m->o.monitor) train_values_now(t); /* the monitor's may be of a row that is long past, or still to come */
+    save_or_fail(t, m);
 }
 
 static bool by_validation(const saver *m) {

@@ -124,6 +124,7 @@ struct xt_trainer {
     int64_t validated_step; /* the newest validation's; -1 */
     bool whole_epoch; /* the current epoch's batches are done */
     bool row_seen; /* a row of step values has been written in this epoch */
+    int64_t valued_step; /* the newest whose values callbacks have, in a row or aside; -1 */
     int stop_signal; /* that ended the fit; 0 = none */
     train_interval val_interval;
     int64_t max_time_ns, elapsed_before_ns, clock_began_ns; /* 0 = no limit; of earlier fits; 0 = no fit is running */
@@ -164,6 +165,7 @@ extern const size_t train_option_count;
 #define TRAIN_DEFAULTS OPTION_DEFAULTS(xt_trainer_opts)
 xt_trainer *trainer_new(const xt_src *src, xt_trainer_opts o, bool environment); /* XT_TRAINER_* counts */
 xt_status train_settle(xt_trainer *t); /* environment and defaults into t->o; checks */
+void train_values_now(xt_trainer *t); /* in step_end, on all ranks: the step's values are the newest, row or not */
 double train_metric_of(const char *name); /* as xt_trainer_metric, without waiting */
 
 /* predict.c: says when a pass meant to see every sample does not. */
