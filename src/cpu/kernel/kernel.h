@@ -49,6 +49,7 @@ CPU_LOWER(linalg_call);
 CPU_LOWER(attention);
 CPU_LOWER(eig);
 CPU_LOWER(narrow);
+CPU_LOWER(sparse);
 /* conv.c, blocked.c: see cpu_lowering.blocked. */
 bool conv_images(const ir_op *op, int out_feature[3], double *out_winograd_flops);
 bool blocked_window_ok(const ir_op *op, int feature);
