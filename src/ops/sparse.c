@@ -42,10 +42,11 @@ xt_sparse xt_sparse_csr_at(const xt_src *src, xt_tensor crow, xt_tensor column, 
                                  xt_dtype_name(r->dtype), ops_shape(r, &sr), xt_dtype_name(c->dtype), ops_shape(c, &sc),
                                  xt_dtype_name(v->dtype), ops_shape(v, &sv)));
     int64_t n = v->count, rows = r->count - 1;
-    xt_tensor marks = xt_full_at(src, 0, XT_I64, (int64_t[]){n + 1, 0}); /* empty rows at the end begin at n */
+    xt_dtype places = n < INT32_MAX && rows < INT32_MAX ? XT_I32 : XT_I64; /* narrow, for a running sum over them */
+    xt_tensor marks = xt_full_at(src, 0, places, (int64_t[]){n + 1, 0}); /* empty rows at the end begin at n */
     xt_tensor starts = xt_slice_at(src, crow, 0, 1, rows);
     if (rows > 1)
-        marks = xt_index_add_at(src, marks, 0, starts, xt_full_at(src, 1, XT_I64, (int64_t[]){rows - 1, 0}), 1);
+        marks = xt_index_add_at(src, marks, 0, starts, xt_full_at(src, 1, places, (int64_t[]){rows - 1, 0}), 1);
     xt_tensor row = xt_slice_at(src, xt_cumsum_at(src, marks, 0), 0, 0, n);
     return xt_sparse_coo_at(src, row, column, values, rows, columns);
 }
