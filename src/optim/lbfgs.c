@@ -367,12 +367,12 @@ static void direction(optim_lbfgs *l, const double *g) {
     for (size_t i = 0; i < n; i++) q[i] = -g[i];
     for (size_t k = l->count; k-- > 0;) {
         l->weights[k] = lbfgs_dot(n, l->steps[k], q) * l->ro[k];
-        for (size_t i = 0; i < n; i++) q[i] -= l->weights[k] * l->changes[k][i];
+        lbfgs_add(n, q, -l->weights[k], l->changes[k]);
     }
     for (size_t i = 0; i < n; i++) q[i] *= l->scale;
     for (size_t k = 0; k < l->count; k++) {
         double w = l->weights[k] - lbfgs_dot(n, l->changes[k], q) * l->ro[k];
-        for (size_t i = 0; i < n; i++) q[i] += w * l->steps[k][i];
+        lbfgs_add(n, q, w, l->steps[k]);
     }
 }
 

@@ -25,6 +25,7 @@ typedef struct lbfgs_function {
 } lbfgs_function;
 
 double lbfgs_dot(size_t n, const double *a, const double *b);
+void lbfgs_add(size_t n, double *q, double w, const double *a); /* q += w a */
 double lbfgs_largest(size_t n, const double *a); /* magnitude */
 
 /* A step length that fulfils the strong Wolfe conditions along d, from a first one. loss and gradient come in as those
