@@ -265,6 +265,22 @@ typedef struct XT_OPTIONS_ xt_histogram_opts {
     xt_histogram_at(XT_HERE, x, XT_NUMBER_(bins), out_hist, out_edges, XT_OPTS(xt_histogram_opts, __VA_ARGS__))
 XT_API void xt_histogram_at(const xt_src *src, xt_tensor x, int64_t bins, xt_tensor *out_hist, xt_tensor *out_edges,
                             xt_histogram_opts o);
+/* torch.histogramdd: of points x [...,D] how many lie in each box of bins, [bins of the first dim, ...] in x's dtype,
+ * and the edges of each dim's bins. Edges are as xt_histogram's. xt_histogramdd(x, XT_LIST(5, 7), &hist, edges):
+ * `out_edges` [D] may be NULL. Gradients do not flow. */
+#define XT_DEFAULTS_xt_histogramdd_opts(is)
+typedef struct XT_OPTIONS_ xt_histogramdd_opts {
+    size_t struct_size XT_SIZE(xt_histogramdd_opts);
+    const double *ends; /* [2 D]: least and largest of each dim; NULL: x's */
+    const xt_tensor *edges; /* [D] of [bins + 1], ascending, instead of equal bins; NULL: not given */
+    xt_tensor weights; /* [...]: what each point counts; none: 1 */
+    bool density; /* divided by the sum and the boxes' sizes */
+} xt_histogramdd_opts;
+#define xt_histogramdd(x, bins, out_hist, ...) XT_HISTOGRAMDD_(x, bins, out_hist, __VA_ARGS__, )
+#define XT_HISTOGRAMDD_(x, bins, out_hist, out_edges, ...) \
+    xt_histogramdd_at(XT_HERE, x, bins, out_hist, out_edges, XT_OPTS(xt_histogramdd_opts, __VA_ARGS__))
+XT_API void xt_histogramdd_at(const xt_src *src, xt_tensor x, xt_list bins, xt_tensor *out_hist, xt_tensor *out_edges,
+                              xt_histogramdd_opts o);
 /* torch.istft: complex [...,frequencies,frames] of xt_stft with the same options -> [...,samples]. Where the windows
  * that lie over a sample are all zero it is no number (PyTorch raises an error). */
 #define XT_DEFAULTS_xt_istft_opts(is) is(hop, -1) is(win_length, -1) is(center, XT_ON) is(length, -1)

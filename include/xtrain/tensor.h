@@ -28,6 +28,10 @@
  * program of its own for that value: it never changes, cuts or recompiles the training program. Broadcasting follows
  * NumPy; mixed dtypes promote as in PyTorch. A tensor belongs to the thread that made it.
  *
+ * A thread that is cancelled (pthread_cancel) while it is in a call ends behind it, where the call returns no tensor:
+ * at the beginning of its next call that is no op, and in xt_fit and other passes of the Trainer between two batches.
+ * No lock stays held, and other threads go on.
+ *
  *     xt_tensor x = xt_from_array(data, XT_F32, 2, 3), y = xt_mul(x, x);
  *     printf("%g\n", xt_item(xt_mean(y))); */
 #ifndef XTRAIN_TENSOR_H

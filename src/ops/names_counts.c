@@ -250,3 +250,66 @@ void xt_histogram_at(const xt_src *src, xt_tensor x, int64_t bins, xt_tensor *ou
     fill(out_hist, hist);
     fill(out_edges, edges);
 }
+
+/* What is wrong with bins, edges and weights of points t [...,D]; NULL: nothing. */
+static const char *wrong_boxes(const ir_type *t, const xt_list *bins, const xt_histogramdd_opts *o, const ir_type *w) {
+    int64_t boxes = 1;
+    if (!ir_dtype_is_float(t->dtype) || t->rank < 1 || t->count < 1) return "x is to be floats, and at least one point";
+    if (bins->n < 1 || bins->n != t->dims[t->rank - 1]) return "bins are to be as many as x's last dim has numbers";
+    if (bins->n > XT_MAX_RANK) return "there are too many of them";
+    for (int d = 0; d < bins->n; d++) {
+        const ir_type *e = o->edges ? lazy_type(o->edges[d]) : NULL;
+        if (bins->v[d] < 1) return "each dim has at least one bin";
+        if (bins->v[d] > INT32_MAX / boxes) return "there are more than 2^31 boxes";
+        boxes *= bins->v[d];
+        if (e && (e->rank != 1 || e->dims[0] != bins->v[d] + 1)) return ".edges are one more than the bins";
+        if (o->ends && !(o->ends[2 * d] <= o->ends[2 * d + 1])) return ".ends are to be in order, two a dim";
+    }
+    if (w && (w->rank + 1 != t->rank || w->count != t->count / bins->n)) return ".weights are one a point";
+    return NULL;
+}
+
+void xt_histogramdd_at(const xt_src *src, xt_tensor x, xt_list bins, xt_tensor *out_hist, xt_tensor *out_edges,
+                       xt_histogramdd_opts o) {
+    const ir_type *t = lazy_type(x), *w = xt_is_none(o.weights) ? NULL : lazy_type(o.weights);
+    bool there = t && (w || xt_is_none(o.weights));
+    for (int d = 0; there && o.edges && d < bins.n; d++) there = lazy_type(o.edges[d]) != NULL;
+    const char *wrong = there ? wrong_boxes(t, &bins, &o, w) : NULL;
+    if (wrong) {
+        ops_text sx, sw;
+        lazy_error(src, XT_INVALID_ARGUMENT, "xt_histogramdd: x is %s %s, %d numbers of bins, .weights %s: %s",
+                   xt_dtype_name(t->dtype), ops_shape(t, &sx), bins.n, w ? ops_shape(w, &sw) : "none", wrong);
+    }
+    if (!there || wrong) {
+        fill(out_hist, lazy_failed_tensor(src));
+        for (int d = 0; out_edges && d < bins.n; d++) out_edges[d] = lazy_failed_tensor(src);
+        return;
+    }
+    int64_t boxes = 1, dims[XT_MAX_RANK + 1] = {0};
+    xt_tensor edges[XT_MAX_RANK], place = {0}, outside = {0};
+    xt_tensor points = xt_reshape_at(src, xt_detach_at(src, x), (int64_t[]){-1, bins.n, 0});
+    for (int d = 0; d < bins.n; d++) {
+        xt_histogram_opts each = {.lo = o.ends ? o.ends[2 * d] : XT_AUTO, .hi = o.ends ? o.ends[2 * d + 1] : XT_AUTO};
+        xt_tensor values = xt_select_at(src, points, 1, d);
+        edges[d] =
+            o.edges ? xt_cast_at(src, o.edges[d], t->dtype) : equal_edges(src, values, bins.v[d], &each, t->dtype);
+        xt_tensor bin = bin_of(src, values, edges[d], bins.v[d]);
+        xt_tensor none = xt_eq_at(src, bin, xt_full_like_at(src, bin, (double)bins.v[d]));
+        place = d ? xt_add_at(src, xt_mul_scalar_at(src, place, (double)bins.v[d]), bin) : bin;
+        outside = d ? xt_logical_or_at(src, outside, none) : none;
+        boxes *= dims[d] = bins.v[d];
+    }
+    place = xt_where_at(src, outside, xt_full_like_at(src, place, (double)boxes), place);
+    xt_tensor weights =
+        w ? xt_cast_at(src, xt_reshape_at(src, o.weights, (int64_t[]){-1, 0}), t->dtype) : (xt_tensor){0};
+    xt_tensor hist = xt_slice_at(src, xt_bincount_at(src, place, boxes + 1, weights), 0, 0, boxes);
+    hist = xt_reshape_at(src, xt_cast_at(src, hist, t->dtype), dims);
+    if (o.density) hist = xt_div_at(src, hist, xt_sum_at(src, hist));
+    for (int d = 0; d < bins.n; d++) {
+        int64_t along[XT_MAX_RANK + 1] = {0};
+        for (int i = 0; i < bins.n; i++) along[i] = i == d ? bins.v[d] : 1;
+        if (o.density) hist = xt_div_at(src, hist, xt_reshape_at(src, xt_diff_at(src, edges[d], 1, 0), along));
+        if (out_edges) out_edges[d] = edges[d];
+    }
+    fill(out_hist, hist);
+}

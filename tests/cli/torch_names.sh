@@ -21,7 +21,7 @@ echo "torch no_such_name - because" >>"$tmp/copy/tools/torch_names.map"
 python3 "$tmp/copy/tools/torch_names.py" check >"$tmp/out" 2>&1
 check "a line of the map that fits no name is found" grep -q "fits no name" "$tmp/out"
 cp "$root/tools/torch_names.map" "$tmp/copy/tools"
-printf '%s\n' '| `histogramdd`, `linalg.eig` | - |' '| `F.prelu` | `xt_prelu_fn`; `rrelu`: - |' \
+printf '%s\n' '| `lobpcg`, `linalg.eig` | - |' '| `F.prelu` | `xt_prelu_fn`; `rrelu`: - |' \
     >>"$tmp/copy/doc/from-pytorch.md"
 python3 "$tmp/copy/tools/torch_names.py" check >"$tmp/out" 2>&1
 for name in eig rrelu; do

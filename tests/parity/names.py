@@ -83,6 +83,14 @@ f.run("histogram", lambda x, e: (*torch.histogram(x, 10), *torch.histogram(x, 7,
 f.run("histogram_weighted", lambda x, w: (*torch.histogram(x, 6, weight=w, density=True),
                                           torch.histogram(x, 5, density=True).hist), spread, torch.rand(200),
       grads=False)
+# as old ones keep their numbers: numbers of its own
+own = torch.Generator().manual_seed(3)
+points, third = torch.randn(150, 2, generator=own), torch.tensor([-1.0, 0.0, 0.75])
+f.run("histogramdd", lambda x, e, g: (lambda a, b, c: (a.hist, *a.bin_edges, b.hist, *b.bin_edges, c.hist))(
+    torch.histogramdd(x, [5, 3]), torch.histogramdd(x, [2, 7], range=[-1, 2, -0.5, 1.5]),
+    torch.histogramdd(x, [e, g])), points, edges, third, grads=False)
+f.run("histogramdd_weighted", lambda x, w: torch.histogramdd(x, [3, 2, 4], weight=w, density=True).hist,
+      torch.randn(5, 40, 3, generator=own), torch.rand(5, 40, generator=own), grads=False)
 f.run("histogram_same", lambda x: torch.histogram(x, 4), torch.full((5,), 2.0), grads=False)
 i, j = torch.tensor([12, -18, 0, 7, 0, 1 << 40, 35]), torch.tensor([18, 27, 5, 0, 0, 3 << 38, -49])
 f.run("divisors", lambda x, y: (torch.gcd(x, y), torch.lcm(x, y), torch.gcd(x.int(), y[:1].int()),

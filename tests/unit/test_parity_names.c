@@ -121,6 +121,14 @@ FN(histogram_weighted, {
     xt_histogram(x[0], 6, &y[0], &y[1], .weights = x[1], .density = true);
     xt_histogram(x[0], 5, &y[2], NULL, .density = true);
 })
+FN(histogramdd, {
+    xt_histogramdd(x[0], XT_LIST(5, 3), &y[0], &y[1]);
+    const double ends[] = {-1, 2, -0.5, 1.5};
+    xt_histogramdd(x[0], XT_LIST(2, 7), &y[3], &y[4], .ends = ends);
+    const xt_tensor edges[] = {x[1], x[2]};
+    xt_histogramdd(x[0], XT_LIST(4, 2), &y[6], NULL, .edges = edges);
+})
+FN(histogramdd_weighted, xt_histogramdd(x[0], XT_LIST(3, 2, 4), &y[0], NULL, .weights = x[1], .density = true))
 FN(histogram_same, xt_histogram(x[0], 4, &y[0], &y[1]))
 FN(divisors, {
     y[0] = xt_gcd(x[0], x[1]);
@@ -262,6 +270,8 @@ static const parity_row rows[] = {
     ROW(gradient_two),
     ROW(histogram),
     ROW(histogram_weighted),
+    ROW(histogramdd),
+    ROW(histogramdd_weighted),
     ROW(histogram_same),
     ROW(divisors),
     {"divisors_u8", c_gcd},
