@@ -351,8 +351,8 @@ static int run(int argc, char **argv) {
         {"--stop", CLI_LIST, &o.stop_words, "TEXT", "ends the text in front of it; may be given several times"},
         {"--weights", CLI_STRING, &o.weights, "W",
          "in memory as f32, bf16, f16, or those of linear layers as int8 or int4, in groups of 32 (default: a folder's "
-         "as its "
-         "files have them, else f32); sums are f32"},
+         "as its files have them, else f32); sums are f32, of integers those of prompts from numbers of 16 bits "
+         "(XT_CPU_WHOLE_PRODUCTS=off: from f32)"},
         {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR",
          "folder with tokenizer.json, or vocab.json and merges.txt (default: the checkpoint's; without: bytes)"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
@@ -373,6 +373,7 @@ static int run(int argc, char **argv) {
     generate_model m = {0};
     xt_status s = NULL;
     code = settle(&o);
+    setenv("XT_CPU_WHOLE_PRODUCTS", "on", 0);
     if (o.serve >= 0) {
         setenv("XT_WATCHDOG", "off", 0); /* who waits for requests is not hung */
         setenv("XT_GROWTH", "off", 0); /* a step's memory is what the clients sent by then */

@@ -1,9 +1,10 @@
 /* Products with narrow matrices (vector/narrow.h): every instruction set against sums in f64 over the whole range of
  * each type; a row gives the same bits alone and among others, on any number of threads; and programs that widen a
- * matrix in StableHLO's own words take this way, with the interpreter's numbers, and those that look alike do not. */
+ * matrix in StableHLO's own words take this way, with the interpreter's numbers, and those that look alike do not.
+ * Products in whole numbers (vector/grouped.h) likewise, against what their rounding of x allows. */
 #include "cpu_check.h"
 
-#include "cpu/vector/narrow.h"
+#include "cpu/vector/grouped.h"
 #include "cpu/vector/simd.h"
 
 static uint32_t next(uint32_t *seed) {
@@ -133,6 +134,108 @@ static void test_threads(void **state) {
     base_free(matrix);
 }
 
+/* --- whole numbers --- */
+static void whole_product(narrow_kind kind, size s, const grouped_set *set, int threads, const float *x,
+                          const void *matrix, const float *factors, float *out) {
+    grouped_product p = {.kind = kind, .m = s.m, .rows = s.rows, .depth = s.depth, .group = s.group};
+    cpu_team team = {.threads = threads};
+    grouped_plan_for(&p, set, threads);
+    void *scratch = base_malloc(p.scratch_bytes);
+    assert_non_null(scratch);
+    team_enter(&team, true);
+    grouped_run(&p, &team, x, matrix, factors, out, scratch);
+    team_leave(&team);
+    team_deinit(&team);
+    base_free(scratch);
+}
+
+/* How far a sum may be from that of f32: half a step of x, 1/32767 of its group's largest size, at each number, besides
+ * what f32 sums lose. */
+static double largest_of(const float *x, int64_t n) {
+    double most = 0;
+    for (int64_t i = 0; i < n; i++) most = fmax(most, fabs((double)x[i]));
+    return most;
+}
+static void check_whole(narrow_kind kind, size s, const char *name, const grouped_set *set) {
+    unsigned char *matrix = make_matrix(kind, s.rows, s.depth);
+    int64_t groups = s.depth / s.group, cells = s.m * s.rows;
+    float *x = base_malloc((size_t)(s.m * s.depth) * sizeof *x), *out[2], *alone = base_malloc((size_t)s.rows * 4),
+          *factors = base_malloc((size_t)(s.rows * groups) * 4);
+    uint32_t seed = 3;
+    for (int i = 0; i < 2; i++) assert_non_null(out[i] = base_malloc((size_t)cells * sizeof **out));
+    assert_true(x && alone && factors);
+    /* Groups of sizes from 2^-20 to 2^11, some of zeros. */
+    for (int64_t i = 0; i < s.m * s.depth; i++)
+        x[i] = ldexpf((float)(next(&seed) % 4096) / 2048 - 1, (int)(i / s.group % 32) - 20) * (i / s.group % 7 != 5);
+    for (int64_t i = 0; i < s.rows * groups; i++) factors[i] = (float)(next(&seed) % 100) / 64;
+    for (int t = 0; t < 2; t++) whole_product(kind, s, set, t ? 3 : 1, x, matrix, factors, out[t]);
+    assert_memory_equal(out[0], out[1], (size_t)cells * sizeof **out);
+    for (int64_t i = 0; i < s.m; i++) {
+        for (int64_t r = 0; r < s.rows; r++) {
+            double want = 0, most = 1e-30;
+            for (int64_t p = 0; p < s.depth; p++) {
+                double w = number_at(kind, matrix, r, p, s.depth, s.group) * (double)factors[r * groups + p / s.group];
+                double v = w * (double)x[i * s.depth + p];
+                want += v;
+                most += fabs(v) * 1e-6 +
+                        fabs(w) * largest_of(x + i * s.depth + p / s.group * s.group, s.group) / 32767 * 0.502;
+            }
+            if (!(fabs(want - (double)out[0][i * s.rows + r]) <= most))
+                fail_msg("%s kind %d, %lld x %lld x %lld: %g instead of %g, %g apart at most", name, (int)kind,
+                         (long long)s.m, (long long)s.rows, (long long)s.depth, (double)out[0][i * s.rows + r], want,
+                         most);
+        }
+        whole_product(kind, (size){1, s.rows, s.depth, s.group}, set, 1, x + i * s.depth, matrix, factors, alone);
+        assert_memory_equal(alone, out[0] + i * s.rows, (size_t)s.rows * sizeof *alone);
+    }
+    /* What is no number is none in its row, and in no other. */
+    x[s.depth - 1] = s.m % 2 ? NAN : -INFINITY;
+    whole_product(kind, s, set, 1, x, matrix, factors, out[1]);
+    for (int64_t r = 0; r < s.rows; r++) assert_true(isnan(out[1][r]));
+    assert_memory_equal(out[0] + s.rows, out[1] + s.rows, (size_t)(cells - s.rows) * sizeof **out);
+    base_free(matrix);
+    base_free(x);
+    base_free(out[0]);
+    base_free(out[1]);
+    base_free(alone);
+    base_free(factors);
+}
+
+static void test_whole(void **state) {
+    (void)state;
+    struct {
+        const char *name;
+        const grouped_set *set;
+        bool here;
+    } sets[] = {
+#if defined(__x86_64__)
+        {"avx2", &grouped_avx2, simd_level() >= 1},
+        {"avx512", &grouped_avx512, simd_level() >= 2},
+        {"vnni", &grouped_vnni, simd_level() >= 2 && __builtin_cpu_supports("avx512vnni")},
+#endif
+        {"this processor's", grouped_set_here(), grouped_set_here() != NULL},
+    };
+    for (size_t k = 0; k < BASE_COUNT(sets); k++)
+        for (int kind = NARROW_I8; sets[k].here && kind < NARROW_KINDS; kind++)
+            for (size_t i = 0; i < BASE_COUNT(sizes); i++)
+                check_whole((narrow_kind)kind, sizes[i], sets[k].name, sets[k].set);
+}
+
+/* The largest sums that integers of 32 bits hold, and a group that is longer. */
+static void test_whole_extremes(void **state) {
+    (void)state;
+    assert_true(grouped_fits(NARROW_I8, 512) && !grouped_fits(NARROW_I8, 544));
+    assert_true(grouped_fits(NARROW_U4, 8192) && !grouped_fits(NARROW_U4, 8224) && !grouped_fits(NARROW_U4, 48));
+    assert_false(grouped_fits(NARROW_BF16, 32));
+    enum { GROUP = 512 };
+    static float x[2 * GROUP], factors[2] = {1, 1}, out[2];
+    static int8_t matrix[2 * GROUP];
+    for (int i = 0; i < 2 * GROUP; i++) x[i] = -3, matrix[i] = -128;
+    if (!grouped_set_here()) return;
+    whole_product(NARROW_I8, (size){1, 1, 2 * GROUP, GROUP}, grouped_set_here(), 1, x, matrix, factors, out);
+    assert_float_equal(out[0], 3 * 128 * 2 * GROUP, 1);
+}
+
 /* --- programs --- */
 typedef struct program {
     const char *name, *text;
@@ -170,6 +273,18 @@ typedef struct program {
     "%w = stablehlo.reshape %p : (tensor<64x2x32xf32>) -> tensor<64x64xf32>\n"                                     \
     "%y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [" dims "] : (tensor<2x64xf32>, "                 \
     "tensor<64x64xf32>) -> tensor<2x64xf32>\nreturn %y : tensor<2x64xf32>\n}\n"
+/* 40 rows of x, and what else the program makes of the matrix %w. */
+#define MANY(more, result, type)                                                                                   \
+    "func.func @main(%x: tensor<40x64xf32>, %q: tensor<16x2x32xi8>, %s: tensor<16x2xf32>) -> " type " {\n"         \
+    "%f = stablehlo.convert %q : (tensor<16x2x32xi8>) -> tensor<16x2x32xf32>\n"                                    \
+    "%b = stablehlo.broadcast_in_dim %s, dims = [0, 1] : (tensor<16x2xf32>) -> tensor<16x2x32xf32>\n"              \
+    "%p = stablehlo.multiply %f, %b : tensor<16x2x32xf32>\n"                                                       \
+    "%w = stablehlo.reshape %p : (tensor<16x2x32xf32>) -> tensor<16x64xf32>\n"                                     \
+    "%y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<40x64xf32>, tensor<16x64xf32>) -> " \
+    "tensor<40x16xf32>\n" more "return " result " : " type "\n}\n"
+#define BACK                                                                                                       \
+    "%d = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<40x16xf32>, tensor<16x64xf32>) -> " \
+    "tensor<40x64xf32>\n"
 static const program programs[] = {{"bf16", FLOATS("bf16", "3", "%y"), true},
                                    {"f16", FLOATS("f16", "1", "%y"), true},
                                    {"f64", FLOATS("f64", "3", "%y"), false},
@@ -183,26 +298,43 @@ static const program programs[] = {{"bf16", FLOATS("bf16", "3", "%y"), true},
                                    {"no sign", U4("15", "4", "0.0", "1"), false},
                                    {"summed over the rows", U4("15", "4", "8.0", "0"), false}};
 
-static size_t narrow_thunks(const program *p) {
+static size_t thunks_of(const char *kernel, const char *text) {
     cpu_exec *e = NULL;
     size_t n = 0;
-    expect_ok(cpu_compile(p->text, strlen(p->text), &(cpu_compile_opts){.threads = 2}, &e), p->name);
-    for (size_t t = 0; t < e->plan.n_thunks; t++) n += strcmp(e->plan.thunks[t].kernel->name, "narrow-product") == 0;
+    expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = 2}, &e), text);
+    for (size_t t = 0; t < e->plan.n_thunks; t++) n += strcmp(e->plan.thunks[t].kernel->name, kernel) == 0;
     cpu_exec_free(e);
     return n;
+}
+
+/* Many rows in whole numbers where XT_CPU_WHOLE_PRODUCTS says so, and the way of a derivative never. */
+static void test_many_rows(void **state) {
+    (void)state;
+    const char *forward = MANY("", "%y", "tensor<40x16xf32>"), *both = MANY(BACK, "%d", "tensor<40x64xf32>");
+    for (size_t on = 0; on < 2; on++) {
+        setenv("XT_CPU_WHOLE_PRODUCTS", on ? "on" : "off", 1);
+        size_t here = on && grouped_set_here();
+        assert_int_equal(thunks_of("grouped-product", forward), here);
+        assert_int_equal(thunks_of("grouped-product", both), here);
+        differ("many rows", forward, on ? 1e-3 : 1e-5, 2, false);
+        if (!on) differ("many rows, both ways", both, 1e-4, 2, false); /* sums of thousands nearly meet */
+    }
+    unsetenv("XT_CPU_WHOLE_PRODUCTS");
+    assert_int_equal(thunks_of("grouped-product", forward), 0);
 }
 
 static void test_programs(void **state) {
     (void)state;
     for (size_t i = 0; i < BASE_COUNT(programs); i++) {
-        if (narrow_thunks(&programs[i]) != programs[i].narrow)
+        if (thunks_of("narrow-product", programs[i].text) != programs[i].narrow)
             fail_msg("%s: it is %sread as it lies", programs[i].name, programs[i].narrow ? "not " : "");
         differ(programs[i].name, programs[i].text, 1e-5, 2, false);
     }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels), cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_programs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels),  cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_whole),    cmocka_unit_test(test_whole_extremes),
+                                       cmocka_unit_test(test_programs), cmocka_unit_test(test_many_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

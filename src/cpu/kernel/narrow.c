@@ -1,6 +1,8 @@
 /* The calls that the stage narrow makes: f32 rows times a matrix of bf16, f16 or grouped integers. */
 #include "cpu/kernel/kernel.h"
-#include "cpu/vector/narrow.h"
+#include "cpu/vector/grouped.h"
+
+enum { MOST_ROWS = 32 }; /* of x, that are summed in f32 with the narrow numbers as they come */
 
 static xt_status run(const cpu_call *c) {
     const narrow_product *p = c->thunk->state;
@@ -9,6 +11,12 @@ static xt_status run(const cpu_call *c) {
     return NULL;
 }
 static const cpu_kernel narrow_kernel = {"narrow-product", run, .anywhere = true};
+
+static xt_status run_grouped(const cpu_call *c) {
+    grouped_run(c->thunk->state, &c->device->team, c->in[0], c->in[1], c->in[2], c->out[0], c->scratch);
+    return NULL;
+}
+static const cpu_kernel grouped_kernel = {"grouped-product", run_grouped, .anywhere = true};
 
 /* x [...,depth], the matrix, and of integers the factors [rows,groups]: what the stage makes, and nothing else under
  * its name. */
@@ -37,18 +45,27 @@ CPU_LOWER(narrow) {
     if (!target || strcmp(target, "xtrain_narrow_product") != 0 || op->n_in < 2 || op->n_in > 3 || op->n_out != 1 ||
         !sizes_of(op, &p))
         return NULL;
-    narrow_plan(&p);
-    narrow_product *s = base_malloc(sizeof *s);
+    union {
+        narrow_product narrow;
+        grouped_product grouped;
+    } *s = base_malloc(sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
-    *s = p;
+    bool whole = p.m > MOST_ROWS && op->n_in == 3 && grouped_fits(p.kind, p.group) && grouped_set_here();
+    if (whole) {
+        s->grouped = (grouped_product){.kind = p.kind, .m = p.m, .rows = p.rows, .depth = p.depth, .group = p.group};
+        grouped_plan_for(&s->grouped, grouped_set_here(), cpu_build_threads(b));
+    } else {
+        narrow_plan(&p);
+        s->narrow = p;
+    }
     double in = 0;
     for (uint32_t i = 0; i < op->n_in; i++) in += (double)ir_type_bytes(op->in[i]->type);
-    cpu_thunk_desc d = {.kernel = &narrow_kernel,
+    cpu_thunk_desc d = {.kernel = whole ? &grouped_kernel : &narrow_kernel,
                         .op = op,
                         .n_in = op->n_in,
                         .n_out = 1,
                         .state = s,
-                        .scratch_bytes = narrow_scratch(&p),
+                        .scratch_bytes = whole ? s->grouped.scratch_bytes : narrow_scratch(&p),
                         .flops = 2 * (double)p.m * (double)p.rows * (double)p.depth,
                         .bytes = in + (double)ir_type_bytes(op->out[0].type)};
     *out_done = true;

@@ -12,9 +12,11 @@
  * Many rows of x stay with the kernels of large products, for which a wide copy of the matrix costs little beside the
  * sums. Of integers each product makes copies of its own, of some rows of the matrix at a time (a tile), so that at no
  * time more than a tile is wide: a backward pass multiplies by the matrices of the forward one, and would keep all of
- * them. */
+ * them. Where XT_CPU_WHOLE_PRODUCTS says so, as xtrain generate does, many rows of x meet integers as integers
+ * (vector/grouped.h), in the same call as few. */
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/stages.h"
+#include "cpu/vector/grouped.h"
 #include "pass/pass.h"
 
 enum { MOST_ROWS = 32, LEAST_DEPTH = 16, GROUP_UNIT = 32 };
@@ -103,9 +105,12 @@ static bool is_product(const ir_op *op, int64_t *out_depth) {
     *out_depth = r[0];
     return x->dtype == w->dtype && x->dims[l[0]] >= LEAST_DEPTH && x->count > 0 && w->count > 0;
 }
+static bool is_f32(const ir_op *op) {
+    return op->in[0]->type->dtype == XT_F32 && op->out[0].type->dtype == XT_F32;
+}
 static bool has_few_rows(const ir_op *op) {
     const ir_type *x = op->in[0]->type;
-    return x->dtype == XT_F32 && op->out[0].type->dtype == XT_F32 && x->count / x->dims[x->rank - 1] <= MOST_ROWS;
+    return is_f32(op) && x->count / x->dims[x->rank - 1] <= MOST_ROWS;
 }
 
 static xt_status replace(ir_module *m, ir_op *op, const narrow *w) {
@@ -199,14 +204,27 @@ static xt_status tile(ir_module *m, ir_op *op, const narrow *w, bool adds) {
     return NULL;
 }
 
+/* --- many rows: whole numbers --- */
+static bool is_whole(const narrow *w) {
+    if (!w->factors) return false;
+    bool nibbles = w->matrix->type->dtype == XT_U8;
+    return grouped_fits(nibbles ? NARROW_U4 : NARROW_I8, w->matrix->type->dims[2] * (nibbles ? 2 : 1));
+}
+
+static bool may_round(void) {
+    static const char *const wishes[] = {"off", "on"};
+    return grouped_set_here() && env_choice("XT_CPU_WHOLE_PRODUCTS", BASE_COUNT(wishes), wishes) == 1;
+}
+
 xt_status cpu_stage_narrow(cpu_builder *b) {
     ir_module *m = b->exec->module;
     ir_block *body = b->exec->main->body;
+    const bool rounds = may_round();
     int64_t depth;
     narrow w;
     for (ir_op *op = body->first; op; op = op->next) {
         if (!is_product(op, &depth)) continue;
-        if (has_few_rows(op) && find_matrix(op->in[1], depth, &w))
+        if (is_f32(op) && find_matrix(op->in[1], depth, &w) && (has_few_rows(op) || (rounds && is_whole(&w))))
             XT_TRY(replace(m, op, &w));
         else if (find_tiled(op->in[1], &depth, &w))
             XT_TRY(tile(m, op, &w, depth == 0));
