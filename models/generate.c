@@ -202,7 +202,7 @@ static xt_status pass(generator *g, xt_step *step, int64_t b, int64_t t, const i
 /* n tokens of one text in a pass over `wide` of them: what is behind them is nobody's token, and is written again. */
 static xt_status feed(generator *g, int64_t place, const int32_t *tokens, int64_t n, int64_t wide, int64_t position,
                       float *out_logits) {
-    int64_t padded[GENERATE_LONG] = {0}, last = n - 1;
+    int64_t padded[GENERATE_WIDE] = {0}, last = n - 1;
     for (int64_t i = 0; i < n; i++) padded[i] = tokens[i];
     return pass(g, g->step, 1, wide, padded, &position, &last, g->cache.texts > 1 ? place : -1, out_logits);
 }
@@ -215,6 +215,7 @@ xt_status generator_feed(generator *g, const int32_t *tokens, int64_t n, int64_t
  * not write behind the cache. */
 static int64_t pass_width(const generator *g, int64_t at, int64_t left) {
     int64_t room = g->cache.room - at;
+    if (left > GENERATE_WIDE - GENERATE_LONG && room >= GENERATE_WIDE) return GENERATE_WIDE;
     if (left > 4 * GENERATE_CHUNK && room >= GENERATE_LONG) return GENERATE_LONG;
     return left > 1 && room >= GENERATE_CHUNK ? GENERATE_CHUNK : 1;
 }

@@ -1,10 +1,10 @@
 /* Text from a trained network (GPT-2's, Llama's, T5's), token by token, of one prompt or of several at a time.
  *
  * Keys and values of the tokens seen so far stay on the device in states of a fixed shape (kv_cache.h), so that all
- * tokens are one compiled program, and a prompt is a few runs of two others that take GENERATE_CHUNK or GENERATE_LONG
- * tokens at a time. When the model's context (or the window it was trained on) is full, a text's second half is read
- * again from position 0 and generation goes on. Of a network with an encoder, the prompt is what that reads, in one
- * pass, and the text begins with a token of its own.
+ * tokens are one compiled program, and a prompt is a few runs of three others that take GENERATE_CHUNK, GENERATE_LONG
+ * or GENERATE_WIDE tokens at a time. When the model's context (or the window it was trained on) is full, a text's
+ * second half is read again from position 0 and generation goes on. Of a network with an encoder, the prompt is what
+ * that reads, in one pass, and the text begins with a token of its own.
  *
  *     generator *g;
  *     XT_TRY(generator_new(net, &options, &g));        options: the very ones that net has as its user
@@ -23,7 +23,7 @@
 #include "models/models.h"
 #include "models/sampling.h"
 
-enum { GENERATE_CHUNK = 16, GENERATE_LONG = 128 };
+enum { GENERATE_CHUNK = 16, GENERATE_LONG = 128, GENERATE_WIDE = 512 };
 
 typedef struct generator generator;
 typedef enum generate_end { GENERATE_LENGTH, GENERATE_STOP, GENERATE_TAKEN, GENERATE_FAILED } generate_end;
