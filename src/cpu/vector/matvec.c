@@ -50,12 +50,13 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int thread) {
         const float *a = r->matrix + q * p->matrix_batch + row * p->matrix_row + from * p->matrix_depth,
                     *x = r->vector + q * p->vector_batch + from * p->vector_depth;
         float *out = r->out + (part * p->batch + q) * p->rows + row;
+        const bool ahead = p->batch * p->rows * p->depth > CACHED;
         if (!p->across) {
-            p->fns->along(out, a, p->matrix_row, x, n, depth, p->batch * p->rows * p->depth > CACHED);
+            p->fns->along(out, a, p->matrix_row, x, n, depth, ahead);
             continue;
         }
         for (int64_t i = 0; i < n; i++) out[i] = 0;
-        p->fns->across(out, a, p->matrix_depth, x, p->vector_depth, depth, n);
+        p->fns->across(out, a, p->matrix_depth, x, p->vector_depth, depth, n, ahead);
     }
 }
 

@@ -14,7 +14,7 @@ typedef struct matvec_fns {
     void (*along)(float *out, const float *a, int64_t stride, const float *x, int64_t rows, int64_t n, bool ahead);
     /* out[j] += the sum of b[p * stride + j] * x[p * x_stride] over p < depth, for j < n. */
     void (*across)(float *out, const float *b, int64_t stride, const float *x, int64_t x_stride, int64_t depth,
-                   int64_t n);
+                   int64_t n, bool ahead);
 } matvec_fns;
 extern const matvec_fns matvec_base;
 #if defined(__x86_64__)
