@@ -415,6 +415,14 @@ static const char *wish_function(const nn_wish *w) {
 static void say_no_match(const nn_root *r, const nn_wish *w) {
     str names = STR_INIT;
     char at[256];
+    for (size_t i = 0; i < r->n; i++) {
+        if (!r->entries[i].bits || w->what == NN_WISH_LORA || !nn_matches(w->pattern, r->entries[i].name)) continue;
+        if (w->what != NN_WISH_FREEZE) /* which they are */
+            log_msg(XT_SEV_WARNING, "%s at %s: \"%s\" fits no parameter; %s is integers since xt_quantize%s",
+                    wish_function(w), src_text(w->src, at, sizeof at), w->pattern, r->entries[i].name,
+                    w->what == NN_WISH_THAW ? ", which never learn (xt_lora adapts them)" : ": call this before");
+        return;
+    }
     for (size_t i = 0, told = 0; i < r->n && told <= NAMES_TOLD; i++)
         if (r->entries[i].is_param) {
             str_printf(&names, "%s%s", told ? ", " : "", told == NAMES_TOLD ? "..." : r->entries[i].name);
@@ -453,15 +461,19 @@ bool nn_lora_adapts(const nn_root *r, const char *weight) {
     return there;
 }
 
+/* Adapters lie beside integers too. */
+static bool fits_entry(const nn_root *r, const nn_wish *w, const nn_entry *e) {
+    if (w->what == NN_WISH_LORA)
+        return (e->is_param || e->bits) && nn_matches(w->pattern, e->name) && nn_lora_adapts(r, e->name);
+    return e->is_param && (nn_matches(w->pattern, e->name) || fits_made(w, e->name));
+}
+
 void nn_wishes_check(nn_root *r) {
     if (r->checked_wishes == r->n_wishes || r->depth || !r->n || lazy_pending()) return;
     for (; r->checked_wishes < r->n_wishes; r->checked_wishes++) {
         const nn_wish *w = &r->wishes[r->checked_wishes];
         bool fits = false;
-        for (size_t i = 0; i < r->n && !fits; i++)
-            fits = r->entries[i].is_param && ((nn_matches(w->pattern, r->entries[i].name) &&
-                                               (w->what != NN_WISH_LORA || nn_lora_adapts(r, r->entries[i].name))) ||
-                                              fits_made(w, r->entries[i].name));
+        for (size_t i = 0; i < r->n && !fits; i++) fits = fits_entry(r, w, &r->entries[i]);
         if (!fits) say_no_match(r, w);
     }
 }

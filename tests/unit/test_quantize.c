@@ -216,6 +216,48 @@ static void adapters_learn(void **state) {
         }
 }
 
+/* --- orders of calls --- */
+typedef struct told {
+    char text[4096];
+    size_t n;
+} told;
+static void note(xt_severity sev, const char *text, size_t n, void *user) {
+    told *t = user;
+    (void)sev;
+    if (n > sizeof t->text - 1 - t->n) n = sizeof t->text - 1 - t->n;
+    memcpy(t->text + t->n, text, n);
+    t->text[t->n += n] = 0;
+}
+
+/* What comes behind xt_quantize is told what its pattern met: adapters are at home there, and frozen integers are. */
+static void what_comes_behind(void **state) {
+    (void)state;
+    static sizes z = {96, 64, 5, 3};
+    enum { LORA, FREEZE, INIT, UNFREEZE };
+    static const char *const wants[] = {
+        [LORA] = NULL,
+        [FREEZE] = NULL,
+        [INIT] = "xt_init at ",
+        [UNFREEZE] = "fits no parameter; a.weight is integers since xt_quantize, which never learn",
+    };
+    for (int call = 0; call < (int)BASE_COUNT(wants); call++) {
+        told t = {.n = 0};
+        xt_module *m = xt_module_new(adapted, &z);
+        assert_null(xt_module_build(m, (xt_spec){XT_F32, {1, z.in}}));
+        assert_int_equal(xt_quantize(m, "*.weight", .bits = 8), 3);
+        xt_set_sink(note, &t);
+        if (call == LORA) assert_true(xt_lora(m, "*.weight", .r = 2));
+        if (call == FREEZE) assert_int_equal(xt_freeze(m, "*.weight"), 0);
+        if (call == INIT) assert_int_equal(xt_init_normal(m, "*.weight", .std = 0.1), 0);
+        if (call == UNFREEZE) assert_int_equal(xt_unfreeze(m, "*.weight"), 0);
+        assert_null(xt_module_build(m, (xt_spec){XT_F32, {1, z.in}}));
+        xt_set_sink(NULL, NULL);
+        if (wants[call] ? !strstr(t.text, wants[call]) : !!strstr(t.text, "fits")) fail_msg("%d: %s", call, t.text);
+        if (call == INIT) assert_non_null(strstr(t.text, "a.weight is integers since xt_quantize: call this before"));
+        xt_module_free(m);
+    }
+}
+
 static int end(void **state) {
     (void)state;
     return xt_finish() || live_get(LIVE_status) != 0 || live_get(LIVE_module) != 0;
@@ -223,6 +265,7 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(weights_are_near), cmocka_unit_test(what_fits),
-                                       cmocka_unit_test(refusals_change_nothing), cmocka_unit_test(adapters_learn)};
+                                       cmocka_unit_test(refusals_change_nothing), cmocka_unit_test(adapters_learn),
+                                       cmocka_unit_test(what_comes_behind)};
     return cmocka_run_group_tests(tests, NULL, end);
 }
