@@ -269,18 +269,24 @@ static void outlive(lazy_slot *s) {
     s->value = s->leaf = NULL;
 }
 
+/* A slot is listed twice where a handle that had it died before the boundary and another got it. */
 static void end_step(lazy_ctx *c, src_id at, size_t n_kept) {
-    size_t n = 0;
+    size_t n = 0, listed = 0;
     for (size_t i = 0; i < c->n_step_slots; i++) {
         uint32_t index = c->step_slots[i];
         lazy_slot *s = &c->slots[index];
         if (!s->live || s->persistent) continue;
         if (s->buf && (s->outlives_step || (i < n_kept && !s->value))) {
             outlive(s);
-            s->outlives_step = false;
-            c->step_slots[n++] = index;
+            s->outlives_step = true;
+            c->step_slots[listed++] = index;
         } else
             lazy_slot_free(c, index, at);
+    }
+    for (size_t i = 0; i < listed; i++) {
+        lazy_slot *s = &c->slots[c->step_slots[i]];
+        if (s->outlives_step) c->step_slots[n++] = c->step_slots[i];
+        s->outlives_step = false;
     }
     c->n_step_slots = n;
     for (size_t k = 0; k < c->n_persistent; k++) {
