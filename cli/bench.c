@@ -39,10 +39,7 @@ static int by_value(const void *a, const void *b) {
 
 static xt_tensor step(const model *m, const model_options *of, xt_module *net, xt_optimizer *opt, xt_batch b,
                       bool bf16) {
-    if (bf16) xt_autocast_begin(XT_BF16);
-    xt_tensor out = xt_forward(net, b.x);
-    if (bf16) xt_autocast_end();
-    xt_tensor loss = model_loss(m, of, net, out, b.y);
+    xt_tensor loss = model_train_loss(m, of, net, b.x, b.y, bf16);
     xt_backward(loss);
     xt_optimizer_step(opt);
     return loss;

@@ -55,6 +55,8 @@ bool cli_is_shared_object(const char *arg);
         {"--experts", CLI_INT, &(o).experts, "N", "text: feed-forward networks a block, of which a router picks (1)"}, \
         {"--experts-per-token", CLI_INT, &(o).experts_per_token, "K", "and how many it picks for a token (1)"},        \
         {"--microbatches", CLI_INT, &(o).microbatches, "N", "text: of a batch, with an axis stage of --mesh (4)"},     \
+        {"--pipeline", CLI_STRING, &(o).pipeline, "NAME",                                                              \
+         "text: schedule of micro-batches, gpipe or 1f1b: less memory (gpipe)"},                                       \
         {"--dropout", CLI_DOUBLE, &(o).dropout, "P", "text: share of activations left out in training (0)"},           \
         {"--checkpoint", CLI_FLAG, &(o).checkpoint, NULL,                                                              \
          "text: compute activations again in the backward pass: less memory, more time"},                              \

@@ -30,6 +30,12 @@ static void log_extra(xt_tensor loss) {
 
 static xt_tensor training_step(xt_module *net, xt_batch b, void *user) {
     (void)user;
+    if (model_is_staged(chosen, &opt->of_model)) {
+        xt_tensor whole = chosen->staged(net, b.x, b.y, &opt->of_model);
+        xt_log("train/loss", whole);
+        log_extra(whole);
+        return whole;
+    }
     xt_tensor out = xt_forward(net, b.x), loss = chosen->loss(out, b.y);
     xt_log("train/loss", loss);
     if (chosen->classifies) xt_log_metric("train/acc", xt_accuracy(out, b.y));

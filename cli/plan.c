@@ -199,6 +199,7 @@ static int run(int argc, char **argv) {
         {"--side", CLI_INT, &c.side, "N", "pixels a side of an image model (224)"},
         {"--experts", CLI_INT, &c.experts, "N", "feed-forward networks a block of a text model (1)"},
         {"--microbatches", CLI_INT, &c.microbatches, "N", "of a text model's batch, with an axis stage of --mesh (4)"},
+        {"--pipeline", CLI_STRING, &c.pipeline, "NAME", "of micro-batches: gpipe or 1f1b (gpipe)"},
         {"--precision", CLI_STRING, &f.precision, "P", "fp32 or bf16"},
         {"--accumulate", CLI_INT, &c.accumulate, "K", "micro-batches an optimizer step (1)"},
         {"--checkpoint", CLI_FLAG, &c.checkpoint, NULL, "compute activations again in the backward pass (text models)"},
@@ -252,8 +253,8 @@ static int run(int argc, char **argv) {
     if (f.limit && !read_bytes(f.limit, &c.limit))
         return wrong_value("--limit", f.limit, "a size in bytes is expected, as 15G or 900M");
     if ((rest < argc || !c.model) && (c.batch || c.seq || c.side || c.accumulate || c.experts || c.microbatches ||
-                                      c.bf16 || c.checkpoint || c.fsdp || c.offload)) {
-        cli_fprintf(stderr, "xtrain plan: --batch, --seq, --side, --accumulate, --experts, --microbatches, "
+                                      c.pipeline || c.bf16 || c.checkpoint || c.fsdp || c.offload)) {
+        cli_fprintf(stderr, "xtrain plan: --batch, --seq, --side, --accumulate, --experts, --microbatches, --pipeline, "
                             "--precision, --checkpoint, --fsdp and --offload make a MODEL anew; a program has them "
                             "from its own source and arguments\n");
         return 2;
@@ -305,8 +306,8 @@ static int run(int argc, char **argv) {
         snprintf(title, sizeof title, "%s", f.model);
         files[c.n_files++] = f.model;
     }
-    if (c.model && (c.experts || c.microbatches)) {
-        model_options asked = {.experts = c.experts, .microbatches = c.microbatches};
+    if (c.model && (c.experts || c.microbatches || c.pipeline)) {
+        model_options asked = {.experts = c.experts, .microbatches = c.microbatches, .pipeline = c.pipeline};
         char why[160];
         if (!model_settle(c.model, &asked, why, sizeof why)) {
             cli_fprintf(stderr, "xtrain plan: %s\n", why);

@@ -13,7 +13,7 @@ typedef struct plan_case {
     const char *const *files;
     int n_files;
     const char *title; /* of programs: what the user typed */
-    const char *topology, *mesh, *dump;
+    const char *topology, *mesh, *dump, *pipeline;
     int64_t batch, seq, side, accumulate, limit, experts, microbatches;
     bool bf16, checkpoint, fsdp, donate, quick, offload;
     double time_limit; /* seconds of a compilation; 0 = the library's default */

@@ -32,6 +32,7 @@ static int rehearse(void *user) {
     model_options own = *(const model_options *)(c->checkpoint ? m->checkpointed : m->config);
     if (c->experts) own.experts = c->experts;
     if (c->microbatches) own.microbatches = c->microbatches;
+    if (c->pipeline) own.pipeline = c->pipeline;
     xt_module *net = xt_module_new(m->net, &own);
     if (mesh) cli_mesh_apply(mesh, net, c->fsdp);
     xt_optimizer *opt = net ? m->optimizer(net, -1) : NULL;
@@ -40,10 +41,7 @@ static int rehearse(void *user) {
                                          .y = m->y(c->side, c->seq));
     int64_t i = 0;
     for (xt_batch b; loader && xt_next(loader, &b); i++) {
-        if (c->bf16) xt_autocast_begin(XT_BF16);
-        xt_tensor out = xt_forward(net, b.x);
-        if (c->bf16) xt_autocast_end();
-        xt_tensor loss = model_loss(m, &own, net, out, b.y);
+        xt_tensor loss = model_train_loss(m, &own, net, b.x, b.y, c->bf16);
         if (k > 1) loss = xt_mul_scalar(loss, 1.0 / (double)k);
         xt_backward(loss);
         if ((i + 1) % k == 0) xt_optimizer_step(opt);

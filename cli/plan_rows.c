@@ -110,6 +110,7 @@ static void write_arguments(const plan_case *c, arguments *a) {
     add_number(a, "--accumulate", (double)c->accumulate);
     add_number(a, "--experts", (double)c->experts);
     add_number(a, "--microbatches", (double)c->microbatches);
+    add_text(a, "--pipeline", c->pipeline);
     add_number(a, "--limit", (double)c->limit);
     add_number(a, "--time-limit", c->time_limit);
     add_flag(a, "--fsdp", c->fsdp);

@@ -49,14 +49,24 @@ static void begin_values(xt_module *m, int64_t layers, int64_t experts) {
     xt_init_zeros(m, "h.*.fc?.bias");
 }
 
-/* x: tokens [B,T] -> logits [B,T,vocab] */
-static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
-    const model_options *o = user;
+/* tokens [B,T] -> what the first block gets, [B,T,width] */
+static xt_tensor embedded(xt_module *m, xt_tensor tokens, const model_options *o) {
     if (xt_module_tensors(m) == 0) begin_values(m, o->layers, o->experts);
     xt_tensor x = xt_embedding(m, "wte", tokens, o->vocab, o->width);
     xt_tensor at = o->cache ? o->cache->at : xt_arange(xt_dim(tokens, 1), XT_I64);
     x = drop(m, xt_add(x, xt_embedding(m, "wpe", at, o->context, o->width)), o);
-    if (o->cache) x = xt_cast(x, XT_F32); /* sums are f32, whatever the weights are */
+    return o->cache ? xt_cast(x, XT_F32) : x; /* sums are f32, whatever the weights are */
+}
+
+static xt_tensor logits(xt_module *m, xt_tensor x, const model_options *o) {
+    x = xt_layer_norm(m, "ln_f", x);
+    return xt_matmul(x, xt_transpose(xt_param(m, "wte.weight", "normal", 0.02, XT_F32, o->vocab, o->width), 0, 1));
+}
+
+/* x: tokens [B,T] -> logits [B,T,vocab] */
+static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
+    const model_options *o = user;
+    xt_tensor x = embedded(m, tokens, o);
     bool stages = !o->cache && xt_mesh_size(NULL, "stage") > 1;
     if (stages) x = xt_pipeline(m, "h", x, block, .layers = o->layers, .microbatches = o->microbatches, .user = user);
     for (int64_t i = 0; i < o->layers && !stages; i++) {
@@ -68,8 +78,7 @@ static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
             x = o->checkpoint ? xt_checkpoint_block(block, h, x, user) : block(h, x, user);
     }
     if (o->cache) x = kv_cache_last(o->cache, x);
-    x = xt_layer_norm(m, "ln_f", x);
-    return xt_matmul(x, xt_transpose(xt_param(m, "wte.weight", "normal", 0.02, XT_F32, o->vocab, o->width), 0, 1));
+    return logits(m, x, o);
 }
 
 static xt_spec tokens(int64_t side, int64_t seq) {
@@ -80,6 +89,13 @@ static xt_spec tokens(int64_t side, int64_t seq) {
 /* The axis is said: where the context is as long as the vocabulary, shapes cannot tell which dim has the classes. */
 static xt_tensor loss(xt_tensor out, xt_tensor y) {
     return xt_cross_entropy(out, y, .axis = -1);
+}
+static xt_tensor head(xt_module *m, xt_tensor x, xt_tensor y, void *user) {
+    return loss(logits(m, x, user), y);
+}
+static xt_tensor staged(xt_module *m, xt_tensor x, xt_tensor y, const model_options *o) {
+    return xt_pipeline_loss(m, "h", embedded(m, x, o), y, block, head, .layers = o->layers,
+                            .microbatches = o->microbatches, .schedule = XT_ONE_F_ONE_B, .user = (void *)o);
 }
 static xt_optimizer *optimizer(xt_module *net, double lr) {
     return xt_adamw(net, .lr = lr >= 0 ? lr : 3e-4, .weight_decay = 0.1);
@@ -105,12 +121,14 @@ static xt_optimizer *small_optimizer(xt_module *net, double lr) {
                               .own = {__VA_ARGS__},                                   \
                               .config = &model_##id.own,                              \
                               .checkpointed = &id##_checkpointed,                     \
+                              .staged = staged,                                       \
                               .tokens = true}
 GPT2(gpt2, "gpt2", "text: GPT-2 small (124 M parameters)", 4, 1, optimizer, .seq = 64, .context = 1024, .vocab = 50257,
-     .layers = 12, .width = 768, .heads = 12, .experts = 1, .experts_per_token = 1, .microbatches = 4);
+     .layers = 12, .width = 768, .heads = 12, .experts = 1, .experts_per_token = 1, .microbatches = 4,
+     .pipeline = "gpipe");
 GPT2(gpt2_mini, "gpt2-mini", "text as bytes: GPT-2's shape, 6 layers of 384 (10.8 M parameters)", 8, 4, small_optimizer,
      .seq = 128, .context = 128, .vocab = 256, .layers = 6, .width = 384, .heads = 6, .experts = 1,
-     .experts_per_token = 1, .microbatches = 4);
+     .experts_per_token = 1, .microbatches = 4, .pipeline = "gpipe");
 GPT2(gpt2_tiny, "gpt2-tiny", "text as bytes: GPT-2's shape, 4 layers of 128 (0.9 M parameters)", 16, 1, small_optimizer,
      .seq = 64, .context = 128, .vocab = 256, .layers = 4, .width = 128, .heads = 4, .experts = 1,
-     .experts_per_token = 1, .microbatches = 4);
+     .experts_per_token = 1, .microbatches = 4, .pipeline = "gpipe");

@@ -59,6 +59,11 @@ bool model_settle(const model *m, model_options *o, char *why, size_t n) {
         }
         if (!*asked) *asked = own;
     }
+    if (!o->pipeline) o->pipeline = m->own.pipeline;
+    if (o->pipeline && (!m->staged || (strcmp(o->pipeline, "gpipe") != 0 && strcmp(o->pipeline, "1f1b") != 0))) {
+        snprintf(why, n, m->staged ? "pipeline = %s; gpipe or 1f1b" : "this model has no pipeline (%s)", o->pipeline);
+        return false;
+    }
     if (o->dropout < 0 || o->dropout >= 1 || (o->dropout > 0 && !m->tokens)) {
         snprintf(why, n, m->tokens ? "dropout = %g; from 0 to less than 1" : "this model has no dropout (%g)",
                  o->dropout);
@@ -90,6 +95,19 @@ bool model_settle(const model *m, model_options *o, char *why, size_t n) {
 xt_tensor model_loss(const model *m, const model_options *o, xt_module *net, xt_tensor out, xt_tensor y) {
     xt_tensor loss = m->loss(out, y);
     return o->experts > 1 ? xt_add(loss, xt_mul_scalar(xt_moe_balance(net), 0.01)) : loss;
+}
+
+bool model_is_staged(const model *m, const model_options *o) {
+    return m->staged && o->pipeline && strcmp(o->pipeline, "1f1b") == 0 && xt_mesh_size(NULL, "stage") > 1;
+}
+
+xt_tensor model_train_loss(const model *m, const model_options *o, xt_module *net, xt_tensor x, xt_tensor y,
+                           bool bf16) {
+    bool staged = model_is_staged(m, o);
+    if (bf16) xt_autocast_begin(XT_BF16);
+    xt_tensor out = staged ? m->staged(net, x, y, o) : xt_forward(net, x);
+    if (bf16) xt_autocast_end();
+    return staged ? out : model_loss(m, o, net, out, y);
 }
 
 xt_status model_take_error(void) {

@@ -289,19 +289,39 @@ XT_API xt_tensor xt_moe_balance_at(const xt_src *src, xt_module *m);
  *
  * Until the backward pass a stage keeps of each micro-batch what came into it, microbatches + S-1 in all, and computes
  * its blocks again from there, as GPipe does. */
+typedef enum xt_pipeline_schedule { XT_GPIPE = 0, XT_ONE_F_ONE_B = 1 } xt_pipeline_schedule;
 #define XT_DEFAULTS_xt_pipeline_opts(is) is(layers, 1) is(microbatches, 1)
 XT_DEFAULTS_OF(xt_pipeline_opts)
 typedef struct XT_OPTIONS_ xt_pipeline_opts {
     size_t struct_size XT_SIZE(xt_pipeline_opts);
     int64_t layers XT_IS(xt_pipeline_opts, layers); /* which the stages divide */
     int64_t microbatches XT_IS(xt_pipeline_opts, microbatches); /* which divide the batch, as often as it is divided */
-    void *user; /* passed to fn */
+    xt_pipeline_schedule schedule; /* default XT_GPIPE; XT_ONE_F_ONE_B: of xt_pipeline_loss */
+    void *user; /* passed to fn, and to the head */
 } xt_pipeline_opts;
 #define xt_pipeline(m, name, x, ...) XT_PIPELINE_(m, name, x, __VA_ARGS__, )
 #define XT_PIPELINE_(m, name, x, fn, ...) \
     xt_pipeline_at(XT_HERE, m, name, x, fn, XT_OPTS(xt_pipeline_opts, __VA_ARGS__))
 XT_API xt_tensor xt_pipeline_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_module_fn fn,
                                 xt_pipeline_opts o);
+/* What comes behind the blocks of a pipeline, with the loss: the mean over the samples that it is given, one float. */
+typedef xt_tensor (*xt_pipeline_head_fn)(xt_module *m, xt_tensor x, xt_tensor y, void *user);
+/* xt_pipeline_loss(m, "h", x, y, block, head, .layers = 12, .microbatches = 8, .schedule = XT_ONE_F_ONE_B): the loss
+ * head(m, xt_pipeline(m, "h", x, block, ...), y, user), f32; y: targets [B,...] of any dtype.
+ *
+ * With XT_ONE_F_ONE_B (1F1B, Narayanan et al. 2019 and 2021) a micro-batch goes back as soon as the last stage has its
+ * loss, while others still come: a stage keeps of min(2S-1, microbatches + S-1) micro-batches what came into it,
+ * however many there are, and the head has one micro-batch at a time. Loss and gradients are made in one loop, by the
+ * time that GPipe takes; so the loss is one float that may be multiplied and added to others, but its gradient has
+ * none. The parameters that head asks m for have gradients, other tensors that it reads do not. Under xt_no_grad_begin,
+ * and with XT_GPIPE, all micro-batches go forward and head is called for the whole batch: the same for a head whose
+ * mean counts each sample alike (targets that are left out make micro-batches of fewer ones weigh more). A float16 loss
+ * scale comes behind the loop: take bfloat16. */
+#define xt_pipeline_loss(m, name, x, y, fn, ...) XT_PIPELINE_LOSS_(m, name, x, y, fn, __VA_ARGS__, )
+#define XT_PIPELINE_LOSS_(m, name, x, y, fn, head, ...) \
+    xt_pipeline_loss_at(XT_HERE, m, name, x, y, fn, head, XT_OPTS(xt_pipeline_opts, __VA_ARGS__))
+XT_API xt_tensor xt_pipeline_loss_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_tensor y,
+                                     xt_module_fn fn, xt_pipeline_head_fn head, xt_pipeline_opts o);
 /* Positions [length,dim] to add (Vaswani et al. 2017): column 2i is sin(t / 10000^(2i/dim)), 2i+1 the cosine. */
 #define xt_sinusoidal_positions(length, dim) xt_sinusoidal_positions_at(XT_HERE, XT_NUMBER_(length), XT_NUMBER_(dim))
 XT_API xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, int64_t dim);

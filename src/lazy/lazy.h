@@ -336,6 +336,19 @@ void lazy_want_grad(ir_value *v); /* and to v itself, an argument of a block, if
 /* [4] ui32 of data: seed low, seed high, which draw of the optimizer step, optimizer step (draw.c). The same draw never
  * repeats over a run. */
 xt_tensor lazy_rng_key(const xt_src *src);
+/* The first of `draws` draws that nobody else has: word 2 counts them. */
+xt_tensor lazy_rng_keys(const xt_src *src, uint32_t draws);
+/* From here on this thread's draws are made of `key`, [4] ui32, which counts on from there; a call that is made again
+ * with the same key draws the same. k is the caller's until lazy_draws_of_end, which gives how many draws it were. */
+typedef struct lazy_given_key {
+    ir_value *key;
+    uint32_t n;
+    const lazy_loop *loop; /* that it was given in */
+    struct lazy_given_key *outer;
+} lazy_given_key;
+void lazy_draws_of(lazy_given_key *k, xt_tensor key);
+uint32_t lazy_draws_of_end(lazy_given_key *k);
+bool lazy_grad_on(void); /* not under xt_no_grad_begin */
 typedef struct lazy_drawn { /* by this thread since xt_seed */
     uint64_t updates; /* optimizer steps */
     uint64_t draws, apart; /* since the last of them; apart: under xt_no_grad_begin */

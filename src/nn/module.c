@@ -389,10 +389,10 @@ static bool stays_f32(const char *name, xt_dtype dtype) {
     return xt_dtype_size(dtype) < 4 && (nn_matches("*" NN_LORA_A, name) || nn_matches("*" NN_LORA_B, name));
 }
 
-/* A tensor of the blocks of the xt_pipeline that is being recorded. */
+/* A tensor of the blocks (or, of any name, of the head) of the xt_pipeline that is being recorded. */
 static bool in_stack(const nn_root *r, const char *name) {
     size_t n = r->stack ? strlen(r->stack->name) : 0;
-    return r->stack && strncmp(name, r->stack->name, n) == 0 && name[n] == '.';
+    return r->stack && strncmp(name, r->stack->name, n) == 0 && (!n || name[n] == '.');
 }
 
 xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init,

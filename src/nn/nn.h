@@ -241,7 +241,7 @@ typedef struct nn_stacked_ask {
     const int64_t *dims;
 } nn_stacked_ask;
 typedef struct nn_stack { /* pipeline.c has more of it behind */
-    const char *name; /* full, of the blocks' module */
+    const char *name; /* full, of the blocks' module; "": all that is asked for */
     xt_tensor (*give)(struct nn_stack *s, const xt_src *src, xt_module *m, const char *name, const nn_stacked_ask *ask);
 } nn_stack;
 /* Notes the call of a layer: false (with an error) when the same name was called before in this pass without xt_share.

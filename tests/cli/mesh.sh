@@ -28,6 +28,9 @@ layouts "$one" <<END
 4 stage=4 8 --microbatches 8 --checkpoint
 4 data=2,stage=2 4 --fsdp
 4 stage=2,tensor=2 8 --microbatches 2
+2 stage=2 8 --pipeline 1f1b --microbatches 8
+4 data=2,stage=2 4 --pipeline 1f1b --fsdp
+4 stage=2,tensor=2 8 --pipeline 1f1b --checkpoint
 END
 fit --batch 8 --experts 4 --experts-per-token 2
 check "one device with experts" [ $? = 0 ]
@@ -54,6 +57,8 @@ fit --devices 4 --mesh expert=4 --batch 2 --experts 2
 check "fewer experts than devices are refused" grep -q '2 experts for the 4 devices along "expert"' "$tmp/out"
 fit --devices 3 --mesh stage=3 --batch 8
 check "stages that do not divide the layers are refused" grep -q '4 layers over the 3 stages' "$tmp/out"
+fit --devices 2 --mesh stage=2 --batch 8 --pipeline other
+check "another schedule is refused" grep -q 'pipeline = other; gpipe or 1f1b' "$tmp/out"
 fit --devices 2 --mesh stage=2 --batch 6
 check "micro-batches that do not divide the batch are refused" grep -q 'a batch of 6 in 4 micro-batches' "$tmp/out"
 fit --devices 2 --mesh stage=2 --batch 8 --ckpt "$tmp/stages"

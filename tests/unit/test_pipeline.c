@@ -23,7 +23,9 @@ typedef struct job {
     int ranks;
     int64_t data, stage, tensor;
     bool fsdp, half, compiled;
+    double drop;
     int64_t layers, micro;
+    xt_pipeline_schedule schedule;
     /* seen */
     double loss[STEPS];
     float weights[WEIGHTS];
@@ -32,16 +34,21 @@ typedef struct job {
 } job;
 
 static xt_tensor block(xt_module *m, xt_tensor x, void *user) {
-    (void)user;
+    const job *j = user;
     x = xt_add(x, xt_self_attention(m, "attn", xt_layer_norm(m, "ln_1", x), .heads = HEADS, .causal = XT_ON));
     xt_tensor h = xt_gelu(xt_linear(m, "mlp.c_fc", xt_layer_norm(m, "ln_2", x), 4 * C));
-    return xt_add(x, xt_linear(m, "mlp.c_proj", h, C));
+    h = xt_linear(m, "mlp.c_proj", h, C);
+    return xt_add(x, j && j->drop > 0 ? xt_dropout(m, h, j->drop) : h);
 }
-static xt_tensor piped(xt_module *m, xt_tensor x, void *user) {
-    const job *j = user;
+static xt_tensor head(xt_module *m, xt_tensor x, xt_tensor y, void *user) {
+    (void)user;
+    return xt_mean(xt_square(xt_minus(xt_cast(xt_linear(m, "out", x, C), XT_F32), y)));
+}
+/* A net and its loss, called on the module itself. */
+static xt_tensor lost(xt_module *m, xt_tensor x, xt_tensor y, const job *j) {
     x = xt_linear(m, "in", x, C);
-    x = xt_pipeline(m, "h", x, block, .layers = j->layers, .microbatches = j->micro);
-    return xt_linear(m, "out", x, C);
+    return xt_pipeline_loss(m, "h", x, y, block, head, .layers = j->layers, .microbatches = j->micro,
+                            .schedule = j->schedule, .user = (void *)j);
 }
 static xt_tensor looped(xt_module *m, xt_tensor x, void *user) {
     const job *j = user;
@@ -98,9 +105,8 @@ static xt_tensor step(const xt_tensor *in, int n, void *user) {
     const job *j = of[0];
     (void)n;
     if (j->half) xt_autocast_begin(XT_BF16);
-    xt_tensor y = xt_forward(of[1], in[0]);
+    xt_tensor loss = lost(of[1], in[0], in[1], j);
     if (j->half) xt_autocast_end();
-    xt_tensor loss = xt_mean(xt_square(xt_minus(xt_cast(y, XT_F32), in[1])));
     xt_backward(loss);
     xt_optimizer_step(of[2]);
     return loss;
@@ -111,7 +117,7 @@ static int train(int rank, void *arg) {
     xt_seed(5);
     int listens = rank == 0 && j->ranks > 1 ? heard() : -1;
     xt_mesh *mesh = xt_mesh_new({"data", j->data}, {"stage", j->stage}, {"tensor", j->tensor});
-    xt_module *net = xt_module_new(piped, j);
+    xt_module *net = xt_module_new(NULL, NULL);
     if (j->fsdp)
         xt_mesh_fsdp(mesh, net, "data");
     else
@@ -190,12 +196,13 @@ static void same_as_one(void **state) {
     };
     job *one = run((job){.name = "one", .ranks = 1, .data = 1, .stage = 1, .tensor = 1, .layers = 8, .micro = 1});
     assert_true(one->loss[STEPS - 1] < one->loss[0] && one->loss[0] > 0.1);
-    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
-        job l = layouts[i];
+    for (size_t i = 0; i < 2 * sizeof layouts / sizeof layouts[0]; i++) {
+        job l = layouts[i / 2];
         l.layers = 8;
+        l.schedule = i % 2 ? XT_ONE_F_ONE_B : XT_GPIPE;
         job *j = run(l);
-        printf("%s: %d all_gather, %lld of %lld bytes of parameters on a device\n", j->name, j->gathers,
-               (long long)j->bytes, (long long)one->bytes);
+        printf("%s, %s: %d all_gather, %lld of %lld bytes of parameters on a device\n", j->name,
+               i % 2 ? "1F1B" : "GPipe", j->gathers, (long long)j->bytes, (long long)one->bytes);
         alike(j, one);
         if (l.data * l.tensor == 1) assert_int_equal(j->gathers, 0); /* sends alone, and sums */
         assert_true(j->bytes < one->bytes / l.stage + one->bytes / 10);
@@ -213,19 +220,21 @@ static xt_tensor of_loop(xt_module *loop, const char *name, int i) {
     return xt_module_find(loop, full);
 }
 
-static xt_tensor loss_of(xt_module *net, const float *x, const float *r) {
-    xt_tensor y = xt_forward(net, xt_from_array(x, XT_F32, B, T, C));
-    return xt_sum(xt_mul(y, xt_from_array(r, XT_F32, B, T, C)));
+/* By j's schedule; of a loop, where there is none. The loss is multiplied, as a scale would. */
+static xt_tensor loss_of(xt_module *net, const float *x, const float *r, const job *j) {
+    xt_tensor in = xt_from_array(x, XT_F32, B, T, C), y = xt_from_array(r, XT_F32, B, T, C);
+    return xt_mul_scalar(j ? lost(net, in, y, j) : xt_mean(xt_square(xt_minus(xt_forward(net, in), y))), 30);
 }
 
 static void as_a_loop(void **state) {
     (void)state;
     static float x[MOST], r[MOST], d[2][WEIGHTS];
     fill(x, MOST, 3), fill(r, MOST, 4);
-    for (int i = 0; i < 6; i++) {
-        job j = {.layers = (int[]){1, 2, 3, 5, 4, 4}[i], .micro = (int[]){1, 2, 4, 16, 8, 1}[i]};
-        xt_module *net = xt_module_new(piped, &j), *loop = xt_module_new(looped, &j);
-        xt_tensor a = loss_of(net, x, r), b = loss_of(loop, x, r);
+    for (int i = 0; i < 12; i++) {
+        job j = {.layers = (int[]){1, 2, 3, 5, 4, 4}[i % 6], .micro = (int[]){1, 2, 4, 16, 8, 1}[i % 6]};
+        j.schedule = i < 6 ? XT_GPIPE : XT_ONE_F_ONE_B;
+        xt_module *net = xt_module_new(NULL, NULL), *loop = xt_module_new(looped, &j);
+        xt_tensor a = loss_of(net, x, r, &j), b = loss_of(loop, x, r, NULL);
         xt_backward(a), xt_backward(b);
         a = xt_keep(a), b = xt_keep(b);
         xt_mark_step();
@@ -252,6 +261,79 @@ static void as_a_loop(void **state) {
     }
 }
 
+/* With dropout: what 1F1B computes again has the masks that it had, so gradients are the slopes of the loss; and masks
+ * go by micro-batch and layer, so other numbers of stages draw the same. */
+static double dropped(xt_module *net, const job *j, const float *x, const float *r, bool back) {
+    xt_seed(11);
+    xt_tensor l = loss_of(net, x, r, j);
+    if (back) xt_backward(l);
+    l = xt_keep(l);
+    xt_mark_step();
+    double v = xt_item(l);
+    xt_drop(l);
+    return v;
+}
+static void same_masks(void **state) {
+    (void)state;
+    job *one = run((job){.name = "one",
+                         .ranks = 1,
+                         .data = 1,
+                         .stage = 1,
+                         .tensor = 1,
+                         .layers = 4,
+                         .micro = 4,
+                         .drop = 0.4,
+                         .schedule = XT_ONE_F_ONE_B});
+    for (int ranks = 2; ranks <= 4; ranks += 2) {
+        job *many = run((job){.name = "dropout",
+                              .ranks = ranks,
+                              .data = 1,
+                              .stage = ranks,
+                              .tensor = 1,
+                              .layers = 4,
+                              .micro = 4,
+                              .drop = 0.4,
+                              .schedule = XT_ONE_F_ONE_B});
+        alike(many, one);
+        munmap(many, sizeof *many);
+    }
+    munmap(one, sizeof *one);
+}
+
+static void masks(void **state) {
+    (void)state;
+    static float x[MOST], r[MOST], d[WEIGHTS], w[WEIGHTS];
+    fill(x, MOST, 3), fill(r, MOST, 4);
+    job j = {.layers = 2, .micro = 4, .drop = 0.4, .schedule = XT_ONE_F_ONE_B};
+    xt_module *net = xt_module_new(NULL, NULL);
+    double with = dropped(net, &j, x, r, true);
+    assert_true(with == dropped(net, &j, x, r, false)); /* the same seed */
+    j.drop = 0;
+    assert_true(fabs(with - dropped(net, &j, x, r, false)) > 1e-3 * with);
+    j.drop = 0.4;
+    xt_tensor t = xt_module_find(net, "h.mlp.c_fc.bias");
+    int64_t n = count(t);
+    assert_true(xt_read(xt_grad(t), d, (size_t)n * sizeof *d) && xt_read(t, w, (size_t)n * sizeof *w));
+    int steep = 0;
+    for (int64_t i = 0; i < n; i += 7) { /* central differences */
+        const double eps = 0.02;
+        float was = w[i];
+        double at[2];
+        for (int k = 0; k < 2; k++) {
+            w[i] = was + (float)(k ? -eps : eps);
+            xt_assign(t, xt_from_array(w, XT_F32, 2, n / 2));
+            at[k] = dropped(net, &j, x, r, false);
+        }
+        w[i] = was;
+        double slope = (at[0] - at[1]) / (2 * eps);
+        steep += fabs(slope) > 0.02;
+        if (!(fabs(slope - (double)d[i]) < 0.004 + 0.02 * fabs(slope)))
+            fail_msg("gradient %d is %.6g, the slope %.6g", (int)i, (double)d[i], slope);
+    }
+    assert_true(steep > 3);
+    xt_module_free(net);
+}
+
 /* --- mistakes --- */
 static xt_tensor normed(xt_module *m, xt_tensor x, void *user) {
     (void)user;
@@ -260,6 +342,10 @@ static xt_tensor normed(xt_module *m, xt_tensor x, void *user) {
 static xt_tensor widened(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_linear(m, "fc", x, 5);
+}
+static xt_tensor widened_not(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", x, 4);
 }
 static xt_tensor bare(xt_module *m, xt_tensor x, void *user) {
     (void)m, (void)user;
@@ -278,6 +364,24 @@ typedef struct wrong {
 static xt_tensor wrong_net(xt_module *m, xt_tensor x, void *user) {
     wrong *w = user;
     return xt_pipeline(m, "h", x, w->fn, .layers = w->layers, .microbatches = w->micro, .user = &w->calls);
+}
+
+static xt_tensor whole_head(xt_module *m, xt_tensor x, xt_tensor y, void *user) {
+    (void)m, (void)user;
+    return xt_minus(x, y);
+}
+static xt_tensor normed_head(xt_module *m, xt_tensor x, xt_tensor y, void *user) {
+    (void)user;
+    return xt_mean(xt_minus(xt_batch_norm(m, "bn", x), y));
+}
+static xt_tensor head_of_wrong(xt_module *m, xt_tensor x, void *user) {
+    const wrong *w = user;
+    return xt_pipeline_loss(m, "h", x, xt_zeros(XT_F32, w->layers, 4), widened_not, w->micro ? normed_head : whole_head,
+                            .microbatches = 2, .schedule = XT_ONE_F_ONE_B);
+}
+static xt_tensor early(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_pipeline(m, "h", x, widened_not, .schedule = XT_ONE_F_ONE_B);
 }
 
 /* The error of a pass has all the words; what is missing, else NULL. */
@@ -326,6 +430,22 @@ static void mistakes(void **state) {
         xt_clear_error();
         xt_module_free(net);
     }
+    static struct {
+        xt_module_fn net;
+        wrong w;
+    } heads[] = {
+        {early,
+         {NULL, 0, 0, {"test_pipeline.c:", "xt_pipeline h: a backward pass", "xt_pipeline_loss takes the head"}}},
+        {head_of_wrong, {NULL, 4, 0, {"test_pipeline.c:", "the head gives tensor<2x4xf32>", "one float"}}},
+        {head_of_wrong, {NULL, 4, 1, {"the head has the buffer bn."}}},
+        {head_of_wrong, {NULL, 3, 0, {"targets for 3 samples, and inputs of 4", "the batch in front"}}}};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        xt_module *net = xt_module_new(heads[i].net, &heads[i].w);
+        const char *word = missing(&heads[i].w, net);
+        if (word) fail_msg("head %d: no \"%s\" in: %s", (int)i, word, xt_status_message(xt_error()));
+        xt_clear_error();
+        xt_module_free(net);
+    }
 }
 
 int main(void) {
@@ -333,7 +453,8 @@ int main(void) {
     setenv("XT_PROGRESS", "off", 1);
     setenv("XT_CACHE", "off", 1);
     /* ranks are forked, so this process opens its device behind them */
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_one), cmocka_unit_test(mistakes),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_one), cmocka_unit_test(same_masks),
+                                       cmocka_unit_test(mistakes), cmocka_unit_test(masks),
                                        cmocka_unit_test(as_a_loop)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return xt_finish() || failed;

@@ -231,6 +231,7 @@ typedef struct lazy_ctx {
     lazy_flags used; /* switches that were on at some time in this trace */
     int64_t step, draws; /* draws: of this trace, since xt_seed */
     lazy_drawn drawn;
+    lazy_given_key *given_key; /* lazy_draws_of */
     int64_t step_began_ns;
     int64_t now_ns; /* the clock as read a moment ago, for what begins where the last thing ended; 0: to be read */
     bool in_boundary;
@@ -332,9 +333,11 @@ bool lazy_op_reads(const ir_op *op, uint64_t bit);
 /* --- loops (loop.c) --- */
 /* true, with an error that `what` cannot be done there, inside the body of a loop */
 bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what);
-/* u32: the number of this run of the innermost body; NULL outside of loops */
-ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b);
-uint32_t lazy_loop_runs(const lazy_ctx *c); /* how often what is recorded now runs in a step */
+/* u32: the number of this run of the innermost body in a run of the body of `until` (NULL: in the step); NULL where
+ * there is no loop between them */
+ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b, const lazy_loop *until);
+/* How often what is recorded now runs in that time. */
+uint32_t lazy_loop_runs(const lazy_ctx *c, const lazy_loop *until);
 
 /* The number at this line became data when it was recorded last (scalar.c). */
 bool lazy_number_changed(src_id at, double *out_was, double *out_now);

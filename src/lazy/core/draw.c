@@ -83,26 +83,57 @@ void lazy_pack_rng(lazy_ctx *c, lazy_pack *p, int at, lazy_draw d) {
     p->now.u[at + 3] = step;
 }
 
-xt_tensor lazy_rng_key(const xt_src *src) {
+/* Word 2 of the key is the draw: `first`, and behind it one for each run of the body, of `draws` draws. */
+static ir_value *counted(lazy_ctx *c, ir_builder *b, ir_value *key, const lazy_loop *until, uint32_t first,
+                         uint32_t draws) {
+    const ir_type *word = ir_scalar(XT_U32);
+    ir_value *run = lazy_loop_draw(c, b, until);
+    int64_t one = 1, low = 2, high = 1;
+    if (run && draws != 1) run = ir_multiply(b, run, ir_splat(b, word, draws));
+    if (first) run = run ? ir_add(b, run, ir_splat(b, word, first)) : ir_splat(b, word, first);
+    if (!run) return key;
+    return ir_add(b, key, ir_pad(b, ir_reshape(b, run, 1, &one), ir_splat(b, word, 0), &low, &high, NULL));
+}
+
+xt_tensor lazy_rng_keys(const xt_src *src, uint32_t draws) {
     lazy_ctx *c = lazy_ctx_get();
     ir_builder *b = lazy_begin(src);
     if (!c) return (xt_tensor){0};
+    lazy_given_key *given = c->given_key;
+    if (given) {
+        uint32_t first = given->n;
+        given->n += draws * lazy_loop_runs(c, given->loop);
+        return lazy_wrap(given->key ? counted(c, b, given->key, given->loop, first, draws) : NULL, "a random key");
+    }
     lazy_pack *p;
     int at;
     ir_value *x = lazy_pack_take(c, b, XT_U32, 4, &p, &at);
     if (x) {
-        lazy_draw d = {.of_step = (uint32_t)c->draws, .runs = lazy_loop_runs(c), .apart = c->no_grad > 0};
+        lazy_draw d = {.of_step = (uint32_t)c->draws, .runs = draws * lazy_loop_runs(c, NULL), .apart = c->no_grad > 0};
         c->draws += d.runs;
         lazy_pack_rng(c, p, at, d);
         if (c->replay_log)
             lazy_replay_log_add(
                 c, (lazy_replay_item){.kind = LAZY_REPLAY_RNG, .pack = (int)(p - c->packs), .at = at, .draw = d});
     }
-    ir_value *run = x && c->loop ? lazy_loop_draw(c, b) : NULL;
-    if (run) { /* word 2 is the draw: one for each run of the body */
-        int64_t one = 1, low = 2, high = 1;
-        run = ir_reshape(b, run, 1, &one);
-        x = ir_add(b, x, ir_pad(b, run, ir_splat(b, ir_scalar(XT_U32), 0), &low, &high, NULL));
-    }
-    return lazy_wrap(x, "a random key");
+    return lazy_wrap(x ? counted(c, b, x, NULL, 0, draws) : NULL, "a random key");
+}
+
+xt_tensor lazy_rng_key(const xt_src *src) {
+    return lazy_rng_keys(src, 1);
+}
+
+void lazy_draws_of(lazy_given_key *k, xt_tensor key) {
+    lazy_ctx *c = lazy_ctx_get();
+    *k = (lazy_given_key){.key = lazy_value(key)};
+    if (!c) return;
+    k->loop = c->loop;
+    k->outer = c->given_key;
+    c->given_key = k;
+}
+
+uint32_t lazy_draws_of_end(lazy_given_key *k) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) c->given_key = k->outer;
+    return k->n;
 }

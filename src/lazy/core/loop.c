@@ -64,9 +64,9 @@ static uint32_t runs_of(const lazy_loop *l) {
     return l->branch ? 1 : l->length ? (uint32_t)l->length : UNKNOWN_RUNS;
 }
 
-ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b) {
+ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b, const lazy_loop *until) {
     ir_value *n = NULL;
-    for (const lazy_loop *l = c->loop; l; l = l->outer) {
+    for (const lazy_loop *l = c->loop; l != until; l = l->outer) {
         if (l->branch) continue;
         ir_value *i = ir_convert(b, l->body->args[0], XT_U32);
         for (const lazy_loop *k = c->loop; k != l; k = k->outer)
@@ -76,9 +76,9 @@ ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b) {
     return n;
 }
 
-uint32_t lazy_loop_runs(const lazy_ctx *c) {
+uint32_t lazy_loop_runs(const lazy_ctx *c, const lazy_loop *until) {
     uint32_t n = 1;
-    for (const lazy_loop *l = c->loop; l; l = l->outer) n *= runs_of(l);
+    for (const lazy_loop *l = c->loop; l != until; l = l->outer) n *= runs_of(l);
     return n;
 }
 

@@ -133,6 +133,11 @@ void lazy_note_value(const ir_value *v, ir_value *to) {
     if (to && lazy_v_no_grad(v)) lazy_no_grad_value(to);
 }
 
+bool lazy_grad_on(void) {
+    const lazy_ctx *c = lazy_ctx_get();
+    return c && !c->no_grad;
+}
+
 int lazy_grad_allow(void) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return 0;
