@@ -56,7 +56,7 @@ bool cli_is_shared_object(const char *arg);
         {"--experts-per-token", CLI_INT, &(o).experts_per_token, "K", "and how many it picks for a token (1)"},        \
         {"--microbatches", CLI_INT, &(o).microbatches, "N", "text: of a batch, with an axis stage of --mesh (4)"},     \
         {"--pipeline", CLI_STRING, &(o).pipeline, "NAME",                                                              \
-         "text: schedule of micro-batches, gpipe or 1f1b: less memory (gpipe)"},                                       \
+         "text: schedule of micro-batches, gpipe or 1f1b: less memory (gpipe in stages)"},                             \
         {"--dropout", CLI_DOUBLE, &(o).dropout, "P", "text: share of activations left out in training (0)"},           \
         {"--checkpoint", CLI_FLAG, &(o).checkpoint, NULL,                                                              \
          "text: compute activations again in the backward pass: less memory, more time"},                              \

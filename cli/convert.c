@@ -78,6 +78,9 @@ static int run(int argc, char **argv) {
         {"--keep", CLI_STRING, &o.keep, "PATTERN", "only tensors whose names fit, '*' is any text (all)"},
         {"--leave-out", CLI_STRING, &o.leave_out, "PATTERN", "not these (none)"},
         {"--transpose", CLI_STRING, &o.transposed, "PATTERN", "matrices whose old names fit are turned around (none)"},
+        {"--unstack", CLI_STRING, &o.unstacked, "NAME",
+         "blocks of a pipeline (xt_pipeline, xtrain fit --mesh stage=2: h): NAME.x [12,...] becomes NAME.0.x to "
+         "NAME.11.x (none)"},
         {"--merge", CLI_STRING, &o.merge, "DIR",
          "an adapter of LoRA's (xtrain fit --lora, or peft's save_pretrained): its products are added to the weights "
          "(none)"},

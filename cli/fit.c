@@ -233,11 +233,13 @@ static int train_on(int rank, fit_data *data) {
     if (s) return not_begun(cli_fail_status("fit", s));
     if (!data->train) return not_begun(1);
     if (!model_settle(chosen, &o->of_model, why, sizeof why)) return not_begun(cli_fail("fit", "%s", why));
-    if (xt_mesh_size(mesh, "stage") > 1 && (o->output || o->ckpt || o->load || o->init))
+    if ((xt_mesh_size(mesh, "stage") > 1 || o->of_model.pipeline) && (o->output || o->ckpt || o->load || o->init))
         return not_begun(cli_fail("fit",
-                                  "--mesh has stages: blocks are stacked there, so no folder or file with single "
-                                  "blocks is written or read; leave out --output, --ckpt, --load and --init (the "
-                                  "trainer's checkpoints, with --callbacks model_checkpoint, have such a run)"));
+                                  "blocks are stacked in stages and with --pipeline, so no folder or file with single "
+                                  "blocks is written or read; leave out --output, --ckpt, --load and --init. "
+                                  "--callbacks model_checkpoint writes checkpoints, from which any mesh goes on "
+                                  "(--resume; with --pipeline gpipe one without stages too), and xtrain convert "
+                                  "LAST.ckpt model.safetensors --unstack h writes single blocks"));
     o->of_model.window = o->of_model.seq;
     all_steps = count_steps(o, data, epochs);
     xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .max_steps = o->steps ? o->steps : -1,

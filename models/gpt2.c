@@ -67,7 +67,7 @@ static xt_tensor logits(xt_module *m, xt_tensor x, const model_options *o) {
 static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
     const model_options *o = user;
     xt_tensor x = embedded(m, tokens, o);
-    bool stages = !o->cache && xt_mesh_size(NULL, "stage") > 1;
+    bool stages = !o->cache && (o->pipeline || xt_mesh_size(NULL, "stage") > 1);
     if (stages) x = xt_pipeline(m, "h", x, block, .layers = o->layers, .microbatches = o->microbatches, .user = user);
     for (int64_t i = 0; i < o->layers && !stages; i++) {
         xt_module *h = xt_sub(m, "h", (int)i);
@@ -124,11 +124,10 @@ static xt_optimizer *small_optimizer(xt_module *net, double lr) {
                               .staged = staged,                                       \
                               .tokens = true}
 GPT2(gpt2, "gpt2", "text: GPT-2 small (124 M parameters)", 4, 1, optimizer, .seq = 64, .context = 1024, .vocab = 50257,
-     .layers = 12, .width = 768, .heads = 12, .experts = 1, .experts_per_token = 1, .microbatches = 4,
-     .pipeline = "gpipe");
+     .layers = 12, .width = 768, .heads = 12, .experts = 1, .experts_per_token = 1, .microbatches = 4);
 GPT2(gpt2_mini, "gpt2-mini", "text as bytes: GPT-2's shape, 6 layers of 384 (10.8 M parameters)", 8, 4, small_optimizer,
      .seq = 128, .context = 128, .vocab = 256, .layers = 6, .width = 384, .heads = 6, .experts = 1,
-     .experts_per_token = 1, .microbatches = 4, .pipeline = "gpipe");
+     .experts_per_token = 1, .microbatches = 4);
 GPT2(gpt2_tiny, "gpt2-tiny", "text as bytes: GPT-2's shape, 4 layers of 128 (0.9 M parameters)", 16, 1, small_optimizer,
      .seq = 64, .context = 128, .vocab = 256, .layers = 4, .width = 128, .heads = 4, .experts = 1,
-     .experts_per_token = 1, .microbatches = 4, .pipeline = "gpipe");
+     .experts_per_token = 1, .microbatches = 4);

@@ -13,7 +13,8 @@ typedef struct model_options {
     /* text: networks of each block's feed-forward layer, of which a token is sent to so many (xt_moe); 1 = no choice */
     int64_t experts, experts_per_token;
     int64_t microbatches; /* text: of a batch, where a mesh has stages (xt_pipeline) */
-    const char *pipeline; /* and in which order they go back: gpipe, 1f1b */
+    const char
+        *pipeline; /* and in which order they go back: gpipe, 1f1b; said without stages, blocks are stacked too */
     /* text: positions that were trained, which generation stays within; 0 = context */
     int64_t window;
     double dropout; /* in training; text models */
@@ -53,7 +54,7 @@ xt_spec model_picture(int64_t side, int64_t seq);
 xt_spec model_label(int64_t side, int64_t seq);
 /* The loss, and 0.01 of the one that keeps experts busy, as in Switch Transformer. o: what net was made with. */
 xt_tensor model_loss(const model *m, const model_options *o, xt_module *net, xt_tensor out, xt_tensor y);
-/* Whether the loss is model.staged's: with such a schedule, on a mesh with stages. */
+/* Whether the loss is model.staged's. */
 bool model_is_staged(const model *m, const model_options *o);
 /* The loss that is trained on, of a forward pass: under bf16's autocast, if that is asked for. */
 xt_tensor model_train_loss(const model *m, const model_options *o, xt_module *net, xt_tensor x, xt_tensor y, bool bf16);

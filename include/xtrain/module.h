@@ -169,6 +169,9 @@ typedef struct XT_OPTIONS_ xt_convert_opts {
     const char *rename; /* as xt_load_opts */
     const char *keep, *leave_out; /* names that fit are written, or are not; NULL = all, none */
     const char *transposed; /* matrices whose old names fit become [columns,rows]; NULL = none */
+    /* the name that an xt_pipeline was given, "h": h.attn.weight [12,...] becomes h.0.attn.weight to h.11.attn.weight,
+     * as the blocks of a loop are called, before the other options look at names; NULL = none */
+    const char *unstacked;
     int64_t max_shard_size; /* as xt_save_opts */
     /* a folder with an adapter of LoRA's (xt_lora_save, or the library peft): its products are added to the weights
      * that they stand beside, in f32, and are no tensors of their own any more; NULL = none */

@@ -9,6 +9,7 @@ typedef struct conversion {
     st_file *in;
     st_set *out;
     lora_file adapter; /* of .merge */
+    size_t n; /* tensors that are written */
 } conversion;
 
 /* The entry as it will be written; false: it is left out. */
@@ -33,6 +34,7 @@ static xt_status declare(conversion *c, const st_entry *e) {
     nn_rename(c->o.rename, e->name, &name);
     xt_status s = !t || name.failed ? status_oom(64, c->from) : NULL;
     if (!s) s = st_set_declare(c->out, str_cstr(&name), t->dtype, e->rank, t->dims);
+    c->n++;
     str_free(&name);
     return s;
 }
@@ -89,24 +91,45 @@ static xt_status copy(conversion *c, const st_entry *e) {
     return s;
 }
 
+/* The tensors of the file that are wanted; what is stacked is one for each block. */
+static xt_status each(conversion *c, xt_status (*fn)(conversion *c, const st_entry *e)) {
+    size_t head = c->o.unstacked ? strlen(c->o.unstacked) : 0;
+    for (size_t i = 0; i < st_count(c->in); i++) {
+        const st_entry *e = st_at(c->in, i);
+        bool stacked = head && e->rank > 0 && strncmp(e->name, c->o.unstacked, head) == 0 && e->name[head] == '.';
+        if (!stacked) {
+            if (wanted(c, e)) XT_TRY(fn(c, e));
+            continue;
+        }
+        uint64_t bytes = e->dims[0] ? (e->end - e->begin) / (uint64_t)e->dims[0] : 0;
+        for (int64_t k = 0; k < e->dims[0]; k++) {
+            str name = STR_INIT;
+            st_entry block = *e;
+            str_printf(&name, "%s.%lld%s", c->o.unstacked, (long long)k, e->name + head);
+            block.name = str_cstr(&name);
+            block.rank--;
+            memmove(block.dims, e->dims + 1, sizeof block.dims - sizeof *block.dims);
+            block.begin = e->begin + (uint64_t)k * bytes;
+            block.end = block.begin + bytes;
+            xt_status s = name.failed ? status_oom(64, e->name) : wanted(c, &block) ? fn(c, &block) : NULL;
+            str_free(&name);
+            XT_TRY(s);
+        }
+    }
+    return NULL;
+}
+
 static xt_status convert(conversion *c, const char *to) {
     bool has_sums;
-    size_t n = 0;
     XT_TRY(st_check_sums(c->in, &has_sums));
     if (c->o.merge) XT_TRY(open_adapter(c));
     XT_TRY(st_set_create(to, (uint64_t)c->o.max_shard_size, &c->out));
     XT_TRY(st_set_meta(c->out, "xtrain", xt_version()));
-    for (size_t i = 0; i < st_count(c->in); i++)
-        if (wanted(c, st_at(c->in, i))) {
-            XT_TRY(declare(c, st_at(c->in, i)));
-            n++;
-        }
-    if (!n)
+    XT_TRY(each(c, declare));
+    if (!c->n)
         return status_new(XT_NOT_FOUND, NULL, "%s: none of its %zu tensors is to be kept (keep '%s', leave_out '%s')",
                           c->from, st_count(c->in), c->o.keep ? c->o.keep : "*", c->o.leave_out ? c->o.leave_out : "");
-    for (size_t i = 0; i < st_count(c->in); i++)
-        if (wanted(c, st_at(c->in, i))) XT_TRY(copy(c, st_at(c->in, i)));
-    return NULL;
+    return each(c, copy);
 }
 
 xt_status xt_convert_weights_opt(const char *from, const char *to, xt_convert_opts o) {

@@ -62,7 +62,37 @@ check "another schedule is refused" grep -q 'pipeline = other; gpipe or 1f1b' "$
 fit --devices 2 --mesh stage=2 --batch 6
 check "micro-batches that do not divide the batch are refused" grep -q 'a batch of 6 in 4 micro-batches' "$tmp/out"
 fit --devices 2 --mesh stage=2 --batch 8 --ckpt "$tmp/stages"
-check "a folder of stages is refused" grep -q 'blocks are stacked there' "$tmp/out"
+check "a folder of stages is refused" grep -q 'blocks are stacked in stages' "$tmp/out"
+# a checkpoint of stages, whole and in shards, goes on in other layouts
+for sharded in off on; do
+    at="--callbacks model_checkpoint --callbacks.model_checkpoint.sharded $sharded --callbacks.model_checkpoint.dirpath"
+    # shellcheck disable=SC2086
+    fit --devices 2 --mesh stage=2 --batch 8 $at "$tmp/in$sharded"
+    check "$sharded: stages write a checkpoint" [ -e "$tmp/in$sharded/last.ckpt" ]
+    on() { fit --epochs 2 --resume "$tmp/in$sharded/last.ckpt" "$@" && loss; }
+    went=$(on --devices 2 --mesh stage=2 --batch 8)
+    check "$sharded: and go on, to a lower loss" awk -v a="$went" -v b="$one" 'BEGIN {exit !(a > 0 && a < b)}'
+    layouts_on() {
+        while read -r more; do
+            # shellcheck disable=SC2086
+            check "$sharded: $more: goes on to the same loss, $went" same "$went" "$(on $more)"
+        done
+    }
+    layouts_on <<END
+--devices 4 --mesh stage=4 --batch 8 --pipeline 1f1b
+--devices 4 --mesh data=2,stage=2 --batch 4 --fsdp
+--devices 2 --mesh data=2 --batch 4 --pipeline 1f1b
+--batch 8 --pipeline gpipe
+END
+done
+"$XTRAIN" convert "$tmp/inon/last.ckpt" "$tmp/single.safetensors" --unstack h --leave-out '*:*' >"$tmp/o" 2>"$tmp/out"
+check "single blocks of the shards of stages" [ $? = 0 ]
+"$XTRAIN" convert "$tmp/inoff/last.ckpt" "$tmp/other.safetensors" --unstack h --leave-out '*:*' >"$tmp/o" 2>"$tmp/out"
+check "and of the whole" [ $? = 0 ]
+start() { fit --batch 8 --load "$1" && sed -nE 's/.*"loss_first": ([0-9.e+-]+).*/\1/p' "$tmp/o" | tail -n 1; }
+first=$(start "$tmp/single.safetensors")
+check "one device begins with them" awk -v a="$first" -v b="$one" 'BEGIN {exit !(a > 0 && a < b * 1.1)}'
+check "which are the same in both" same "$first" "$(start "$tmp/other.safetensors")"
 fit --devices 2 --mesh stage=2 --batch 8 --experts 4
 check "experts in stages are refused" grep -q 'blocks of an xt_pipeline left out' "$tmp/out"
 fit --batch 8 --experts 2 --experts-per-token 3
