@@ -61,6 +61,7 @@ static bool slot(char **part, plan_memory *m) {
 static bool collective(char **part, plan_memory *m) {
     plan_link l = {.op = intern(part[1]),
                    .bytes = number(part[2]),
+                   .times = number(part[5]),
                    .ordinal = ordinal_of(part[3]),
                    .input = -1,
                    .name = intern(part[3])};
@@ -86,7 +87,7 @@ xt_status plan_read_cpu(const char *dir, plan_memory *out) {
             out->arena_bytes = number(part[2]);
         } else if (k >= 11 && strcmp(part[0], "slot") == 0)
             ok = slot(part, out);
-        else if (k >= 5 && strcmp(part[0], "coll") == 0)
+        else if (k >= 6 && strcmp(part[0], "coll") == 0)
             ok = collective(part, out);
     }
     base_free(text);

@@ -67,6 +67,7 @@ typedef struct plan_buffer {
 typedef struct plan_link { /* a collective */
     uint32_t op;
     int64_t ordinal, bytes;
+    int64_t times; /* how often it runs, where the compiler says it */
     int32_t input; /* whose data it moves when no op is known; -1: unknown */
     int64_t group[64]; /* devices of its first group */
     int n_group;

@@ -1,5 +1,6 @@
 /* From buffers to a report. The rows and kinds add up to the peak by construction: what the compiler counts and no
  * buffer explains is a kind of its own ("fragmentation" inside the arena, "reserved" outside of it). */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/handle.h"
@@ -221,8 +222,14 @@ static xt_status read_links(const plan_program *p, const plan_memory *m, const c
         const xt_src *at;
         uint32_t module = l->name;
         source_of(p, l->ordinal, l->input, &at, &module);
-        xt_plan_collective c = {
-            intern_text(l->op), intern_text(axes_of(l, mesh)), at->file, intern_text(module), at->line, 1, l->bytes};
+        int64_t times = l->times > 1 ? l->times : 1;
+        xt_plan_collective c = {.op = intern_text(l->op),
+                                .axis = intern_text(axes_of(l, mesh)),
+                                .file = at->file,
+                                .module = intern_text(module),
+                                .line = at->line,
+                                .count = times < INT_MAX ? (int)times : INT_MAX,
+                                .bytes = times * l->bytes};
         int k = 0;
         while (k < n && !(out->collectives[k].op == c.op && out->collectives[k].axis == c.axis &&
                           out->collectives[k].file == c.file && out->collectives[k].line == c.line &&
@@ -231,7 +238,7 @@ static xt_status read_links(const plan_program *p, const plan_memory *m, const c
         if (k == n)
             out->collectives[n++] = c;
         else
-            out->collectives[k].bytes += c.bytes, out->collectives[k].count++;
+            out->collectives[k].bytes += c.bytes, out->collectives[k].count += c.count;
     }
     qsort(out->collectives, (size_t)n, sizeof *out->collectives, by_traffic);
     out->report.collectives = out->collectives;

@@ -22,6 +22,9 @@ check "the remedy has the figure of the program with the remedy in it" \
 check "text names the model's lines" grep -qE 'activations +gpt2.c:[0-9]+ ' "$out"
 "$x" plan gpt2-tiny --batch 4 --topology cpu:4 --mesh data=2,model=2 >"$out" 2>"$tmp/err"
 check "a mesh shows its collectives" grep -qE 'all_?.?reduce +over (data|model)' "$out"
+"$x" plan gpt2-tiny --topology cpu:2 --mesh stage=2 --batch 8 --seq 16 --no-remedies >"$tmp/stages" 2>&1
+check "and those in its loops" grep -qE 'collective_permute +over stage' "$tmp/stages"
+check "and nothing that moves nothing" [ "$(grep -c partition_id "$tmp/stages")" = 0 ]
 "$x" plan gpt2-tiny --batch 4 --topology cpu:4 --mesh expert=4 --experts 4 >"$out" 2>"$tmp/err"
 check "tokens are exchanged over experts" grep -qE 'all_?.?to_?.?all +over expert' "$out"
 "$x" plan gpt2-tiny --batch 8 --topology cpu:4 --mesh stage=4 --microbatches 8 >"$out" 2>"$tmp/err"

@@ -1,7 +1,9 @@
 /* The memory of a compiled program as a table for xtrain plan: written where the compile option xla_dump_to points, as
  * XLA's compilers do. First a line of totals, then a line a slot of memory (kind, number, bytes, offset, first and last
  * thunk, the output's donated argument, op, type, name), then a line a thunk (kernel, flops, bytes, name), and for
- * collectives a line with the devices of the first group. Names are the program's own locations. */
+ * collectives, those in its loops too, a line with the devices of the first group and how often it runs.
+ * Names are the
+ * program's own locations. */
 #include "cpu/run/plan.h"
 
 static const char *name_of(const ir_op *op) {
@@ -23,16 +25,26 @@ static void slot_line(const cpu_slot *s, str *out) {
     str_free(&type);
 }
 
-static void collective_line(const ir_op *op, str *out) {
-    const ir_attr *groups = ir_attr_find(op, IR_A_replica_groups);
+static void collective_line(const ir_op *op, int64_t times, str *out) {
+    bool sends = op->code == OP_collective_permute; /* the first pair is who sends, and to whom */
+    const ir_attr *groups = ir_attr_find(op, sends ? IR_A_source_target_pairs : IR_A_replica_groups);
     int64_t bytes = 0;
     for (uint32_t i = 0; i < op->n_out; i++) bytes += (int64_t)ir_type_bytes(op->out[i].type);
     str_printf(out, "coll\t%s\t%lld\t%s\t", ir_op_infos[op->code].name, (long long)bytes, name_of(op));
     size_t width = groups ? groups->rank2 ? groups->rank2 : groups->n : 0;
     for (size_t k = 0; k < width && k < groups->n; k++)
         str_printf(out, "%s%lld", k ? "," : "", (long long)groups->v.ints[k]);
-    if (!width) str_append(out, "-");
-    str_append(out, "\n");
+    str_printf(out, "%s\t%lld\n", width ? "" : "-", (long long)times);
+}
+
+/* Of what moves something (a device's own number does not), each as often as it runs where that is known. */
+static void collective_lines(const ir_op *op, int64_t times, str *out) {
+    int64_t trips = op->code == OP_while ? ir_trip_count(op) : 1;
+    if (ir_op_infos[op->code].cls == IR_CLASS_COLLECTIVE && op->n_in) collective_line(op, times, out);
+    if (trips > 0) times *= trips;
+    for (uint32_t r = 0; r < op->n_regions; r++)
+        for (const ir_op *in = op->regions[r].block ? op->regions[r].block->first : NULL; in; in = in->next)
+            collective_lines(in, times, out);
 }
 
 xt_status cpu_dump_memory(const cpu_exec *e, const char *dir) {
@@ -45,7 +57,7 @@ xt_status cpu_dump_memory(const cpu_exec *e, const char *dir) {
     for (size_t t = 0; t < p->n_thunks; t++) {
         const cpu_thunk *th = &p->thunks[t];
         str_printf(&out, "thunk\t%s\t%.0f\t%.0f\t%s\n", th->kernel->name, th->flops, th->bytes, name_of(th->op));
-        if (ir_op_infos[th->op->code].cls == IR_CLASS_COLLECTIVE) collective_line(th->op, &out);
+        collective_lines(th->op, 1, &out);
     }
     char *path = path_join(dir, "xtrain_cpu.memory.txt");
     xt_status s = out.failed || !path ? status_oom(out.len, "a dump") : file_make_dirs(dir, 0755);
