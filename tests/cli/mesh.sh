@@ -28,6 +28,7 @@ layouts "$one" <<END
 4 stage=4 8 --microbatches 8 --checkpoint
 4 data=2,stage=2 4 --fsdp
 4 stage=2,tensor=2 8 --microbatches 2
+4 stage=2,context=2 8
 2 stage=2 8 --pipeline 1f1b --microbatches 8
 4 data=2,stage=2 4 --pipeline 1f1b --fsdp
 4 stage=2,tensor=2 8 --pipeline 1f1b --checkpoint
@@ -41,6 +42,10 @@ layouts "$experts" --experts 4 --experts-per-token 2 <<END
 4 expert=4 2
 4 data=2,expert=2 2 --fsdp
 4 expert=2,tensor=2 4
+END
+fit --batch 8 --experts 3
+layouts "$(loss)" --experts 3 <<END
+2 expert=2 4
 END
 fit --devices 4 --mesh data=2,tensor=2 --batch 4 --fsdp --ckpt "$tmp/ckpt" --seed 3
 check "saves from a mesh" [ -e "$tmp/ckpt/last.ckpt" ]
