@@ -210,12 +210,6 @@ static void emit_row(loop *l, row_kind kind) {
     if (kind == ROW_LAST) l->shown = true;
 }
 
-void train_values_now(xt_trainer *t) {
-    if (t->valued_step == t->global_step) return;
-    t->valued_step = t->global_step;
-    log_emit_out_of_turn(LOG_TRAIN, t->global_step, true);
-}
-
 /* Whether a row has been due since the training began: known from its length, so that a run that resumes decides as the
  * unbroken one does. */
 static bool rows_so_far(const xt_trainer *t) {

@@ -378,6 +378,12 @@ double train_metric_of(const char *name) {
     return NAN;
 }
 
+void train_values_now(xt_trainer *t) {
+    if (t->valued_step == t->global_step) return;
+    t->valued_step = t->global_step;
+    log_emit_out_of_turn(LOG_TRAIN, t->global_step, true);
+}
+
 double xt_trainer_metric(xt_trainer *t, const char *name, bool wait) {
     if (t && wait) log_drain();
     return train_metric_of(name);
