@@ -180,6 +180,25 @@ static void what_is_kept(void **state) {
     scores = NULL;
 }
 
+/* The value that a save by steps goes by is that of its step, whatever rows there are. */
+static void values_between_rows(void **state) {
+    (void)state;
+    char files[2][1024], folder[256];
+    double best[2];
+    for (int i = 0; i < 2; i++) {
+        snprintf(folder, sizeof folder, "%s", in_dir(i ? "no-rows" : "rows"));
+        xt_trainer *t = now = TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .log_every_n_steps = i ? 50 : 1);
+        xt_trainer_add(t, xt_model_checkpoint(.dirpath = folder, .monitor = "loss", .every_n_steps = 2, .save_top_k = 3,
+                                              .filename = "{step}-{loss:.6f}"));
+        if (xt_fit(t, &task, data(9), NULL)) fail_msg("%s", str_cstr(&said));
+        xt_trainer_best_checkpoint(t, &best[i]);
+        xt_finish();
+        snprintf(files[i], sizeof files[i], "%s", files_of(i ? "no-rows" : "rows"));
+    }
+    assert_string_equal(files[0], files[1]);
+    assert_true(isfinite(best[0]) && best[0] == best[1]);
+}
+
 static void what_is_refused(void **state) {
     (void)state;
     static const struct {
@@ -505,6 +524,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {cmocka_unit_test(files_have_names),
                                        T(what_is_kept),
+                                       T(values_between_rows),
                                        T(what_is_refused),
                                        T(errors_leave_a_checkpoint),
                                        T(order_does_not_matter),
