@@ -411,6 +411,7 @@ XT_API xt_tensor xt_take_at(const xt_src *src, xt_tensor table, xt_tensor indice
 /* --- Random: Philox, the element's global index as counter: the same bits on every device. ---
  * A draw depends on the seed, on how many optimizer steps this thread has taken since, and on which draw since the last
  * of them it is: not on boundaries, reads, evaluations (draws under xt_no_grad_begin count apart) or xt_reinitialize.
+ * A Trainer's fit counts micro-batches instead, so with accumulation its draws are not a loop's of one's own.
  * xt_seed: the same seed, the same numbers again: in this thread from the next draw on. A loop of one's own that
  * saves the state beside its weights and optimizers draws after a restart what the unbroken run draws; the Trainer's
  * checkpoints need nothing. */

@@ -15,10 +15,17 @@ static bool has_rows(const log_set *set, bool epoch_level) {
     return set->n && set->rows && (epoch_level ? set->fresh : set->window > set->row_window);
 }
 
+/* A row says where its own loader was, whichever has given the newest batch. */
 static void emit(log_stage s, bool epoch_level, int64_t steps, const log_set *set) {
+    lazy_position *at = lazy_position_of_thread(), now = *at;
     if (!has_rows(set, epoch_level)) return;
     log_open_default_sinks();
+    if (now.loader != set->at.loader) {
+        *at = set->at;
+        at->samples = now.samples;
+    }
     log_emit(s, epoch_level, steps);
+    *at = now;
 }
 
 /* The values of the stage's epoch, and its next step begins another one. */

@@ -37,6 +37,12 @@ static void exception(xt_trainer *t, xt_status error, void *user) {
         log_msg(XT_SEV_WARNING, "the state before the error was not saved: %s", status_message(s));
     else {
         log_msg(XT_SEV_INFO, "the state before the error is in %s (step %lld)", k->path, (long long)t->global_step);
+        if (t->in_window.batches)
+            log_msg(
+                XT_SEV_WARNING,
+                "%s: %lld micro-batches of the window behind step %lld had run, so running statistics (batch norms) "
+                "and the epoch's sums are not that step's; parameters and optimizers are",
+                k->path, (long long)t->in_window.batches, (long long)t->global_step);
         train_note_last(t, k->path);
     }
     xt_status_free(s);

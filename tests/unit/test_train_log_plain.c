@@ -240,9 +240,39 @@ static void check_places(const char *run, int epochs, int every) {
     same("v", places_of(run, "v"), want);
 }
 
+/* Validations in the middle of epochs too: the training's rows are of its own loader. */
+static void check_places_within(const char *run, int epochs, int every) {
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_loader *train = data(4), *val = data(2);
+    int64_t size = xt_loader_batch_size(train);
+    char steps[1024] = "", ends[1024] = "";
+    xt_log_every_n_steps(every);
+    for (int epoch = 0; epoch < epochs; epoch++) {
+        for (xt_batch b; xt_next(train, &b);) {
+            train_step(&p, b.x);
+            xt_log_value("x", b.index);
+            xt_log_value("e", b.index, .on_step = XT_OFF, .on_epoch = XT_ON);
+            int step = 4 * epoch + (int)b.index + 1;
+            if (step % every == 0)
+                add(steps, sizeof steps, "train/step@%d:%d.%d.%d", step, epoch, (int)b.index, step * (int)size);
+            if (b.index % 2 == 0) continue;
+            xt_mark_step();
+            xt_eval(p.m);
+            for (xt_batch q; xt_next(val, &q);) xt_log("v", xt_mean(xt_forward(p.m, q.x)));
+            xt_train(p.m);
+        }
+        add(ends, sizeof ends, "train/epoch@%d:%d.3.%d", 4 * (epoch + 1), epoch, 4 * (epoch + 1) * (int)size);
+    }
+    xt_finish();
+    same("x", places_of(run, "x"), steps);
+    same("e", places_of(run, "e"), ends);
+}
+
 static void rows_say_where_the_loop_was(void **state) {
     (void)state;
     what = THINGS - 1;
+    in_a_child(check_places_within, 3, 1);
+    in_a_child(check_places_within, 2, 2);
     in_a_child(check_places, 3, 5);
     in_a_child(check_places, 3, 4);
     in_a_child(check_places, 2, 50);
