@@ -73,7 +73,8 @@ XT_API XT_CHECK xt_status xt_update_batch_norms_at(const xt_src *src, xt_module 
 
 /* When the fit ends with an error: a checkpoint of the last whole optimizer step (DIR/on_exception.ckpt), which
  * "--resume last" takes when it is the newest. Removed when a later fit ends well. Within a window of accumulation the
- * running statistics of batch norms have its micro-batches too, and the epoch's sums begin anew: a warning says so. */
+ * running statistics of batch norms and the epoch's sums have its micro-batches too, which the run that goes on makes
+ * once more: a warning says so. Of several ranks the epoch's sums begin anew. */
 #define XT_DEFAULTS_xt_exception_checkpoint_opts(is)
 typedef struct XT_OPTIONS_ xt_exception_checkpoint_opts {
     size_t struct_size XT_SIZE(xt_exception_checkpoint_opts);

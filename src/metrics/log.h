@@ -112,6 +112,7 @@ void log_last_send(int64_t step);
 void log_hold_step(log_stage s);
 void log_resume_step(log_stage s);
 void log_forget_step(log_stage s);
+void log_forget_failed_step(log_stage s); /* but for what was noted behind the step before it (see log_row_next) */
 void log_set_sanity(bool on); /* what is logged is thrown away */
 void log_set_mute(bool on); /* log calls do nothing, which the first of them says */
 /* Of several validation loaders, the one being passed over: rows' names end with /dataloader_idx_K. -1:

@@ -36,6 +36,7 @@ void log_row_next(bool due, int64_t step) {
     if (!e) return;
     e->row_next = due;
     e->next_step = step;
+    e->sets[LOG_TRAIN].n_before_step = e->sets[LOG_TRAIN].n_pending;
 }
 
 void log_at_step(int64_t done) {

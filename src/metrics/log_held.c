@@ -17,6 +17,12 @@ void log_forget_step(log_stage s) {
     if (e) log_behind_drop(&e->sets[s]);
 }
 
+void log_forget_failed_step(log_stage s) {
+    log_engine *e = log_engine_peek();
+    log_set *set = e ? &e->sets[s] : NULL;
+    while (set && set->n_pending > set->n_before_step) log_pending_drop(&set->pending[--set->n_pending]);
+}
+
 /* A handle of our own, since the user's ends with the step or is the user's to drop. */
 static xt_tensor kept(const xt_src *src, xt_tensor t) {
     if (!lazy_type(t)) return t;

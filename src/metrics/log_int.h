@@ -41,6 +41,7 @@ typedef struct log_set { /* one stage */
     size_t n, cap;
     log_pending *pending;
     size_t n_pending, cap_pending;
+    size_t n_before_step; /* a trainer's: of `pending`, when the step under way began */
     size_t n_recorded; /* of `pending`: what the step being ended has */
     log_pending *behind; /* log_behind.c: the values of some steps, `behind_each` of each */
     size_t n_behind, cap_behind, behind_each;

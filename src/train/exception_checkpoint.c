@@ -26,13 +26,16 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     return k->path ? NULL : status_oom(64, "on_exception.ckpt");
 }
 
-/* Other ranks may be lost: rank 0 saves what it has, without meeting them. Divided states cannot be saved so. */
+/* Other ranks may be lost: rank 0 saves what it has, without meeting them. Divided states cannot be saved so, nor the
+ * epoch's sums, which are all ranks'. */
 static void exception(xt_trainer *t, xt_status error, void *user) {
     keeper *k = user;
     (void)error;
     if (world_get()->rank != 0 || t->at.micro_batches == 0 || !k->path || t->o.fast_dev_run || rehearsal_skips())
         return;
+    if (world_get()->size == 1) xt_status_free(checkpoint_gather(t)); /* what cannot be had is not in the file */
     xt_status s = checkpoint_save(t, k->path);
+    checkpoint_release(t);
     if (s)
         log_msg(XT_SEV_WARNING, "the state before the error was not saved: %s", status_message(s));
     else {
@@ -42,7 +45,7 @@ static void exception(xt_trainer *t, xt_status error, void *user) {
                 XT_SEV_WARNING,
                 "%s: %lld micro-batches of the window behind step %lld had run, so running statistics (batch norms) "
                 "and the epoch's sums are not that step's; parameters and optimizers are",
-                k->path, (long long)t->in_window.batches, (long long)t->global_step);
+                k->path, (long long)t->global_step, (long long)t->in_window.batches);
         train_note_last(t, k->path);
     }
     xt_status_free(s);

@@ -89,6 +89,7 @@ static void tell_exception(xt_trainer *t) {
     if (!error) return;
     lazy_aside failure;
     lazy_boundary(LAZY_STEP_END, src_get(t->src));
+    log_forget_failed_step(LOG_TRAIN);
     lazy_set_aside(&failure);
     TRAIN_CALL_AT_END(t, exception, t, error);
     if (t->task->on_exception) TRAIN_AT_END(t->task->on_exception(t->net, error, t->task->user));

@@ -397,6 +397,34 @@ static void errors_leave_a_checkpoint(void **state) {
     }
 }
 
+/* A run that goes on from an error has the epoch's values of the unbroken one. */
+static int64_t breaks_behind;
+static void break_there(xt_trainer *t, const xt_batch *b, void *user) {
+    (void)t;
+    (void)user;
+    if (b->index == breaks_behind) xt_add(xt_zeros(XT_F32, 2), xt_zeros(XT_F32, 3));
+}
+static void sums_survive_an_error(void **state) {
+    (void)state;
+    static const xt_callback_desc breaks = {
+        .struct_size = sizeof(xt_callback_desc), .name = "breaks", .batch_end = break_there};
+    double mean[3];
+    for (int i = 0; i < 3; i++) { /* unbroken, broken, resumed */
+        char path[256];
+        snprintf(path, sizeof path, "%s", in_dir("sums/on_exception.ckpt"));
+        breaks_behind = i == 1 ? 4 : -1;
+        xt_trainer *t = now =
+            TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF, .resume = i == 2 ? path : NULL);
+        xt_trainer_add(t, xt_callback_new(&breaks, NULL));
+        xt_trainer_add(t, xt_exception_checkpoint(.dirpath = in_dir("sums")));
+        assert_int_equal(xt_fit(t, &task, data(6), NULL), i == 1);
+        mean[i] = i == 1 ? 0 : xt_trainer_metric(t, "loss_epoch", true);
+        xt_clear_error();
+        xt_finish();
+    }
+    assert_true(isfinite(mean[0]) && mean[0] == mean[2]);
+}
+
 /* --- states of two callbacks of one kind --- */
 static void two_val(xt_module *m, xt_batch b, void *user) {
     (void)m;
@@ -525,6 +553,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(files_have_names),
                                        T(what_is_kept),
                                        T(values_between_rows),
+                                       T(sums_survive_an_error),
                                        T(what_is_refused),
                                        T(errors_leave_a_checkpoint),
                                        T(order_does_not_matter),
