@@ -35,6 +35,12 @@ static xt_tensor net_fn(xt_module *m, xt_tensor x, void *user) {
     called_back();
     return chance(6) ? xt_batch_norm(m, "norm", x) : chance(6) ? xt_dropout(m, x, 0.5) : x;
 }
+static xt_tensor head_fn(xt_module *m, xt_tensor x, xt_tensor y, void *user) {
+    (void)user;
+    called_back();
+    if (has_turn) got_handle(K_module, m), got_tensor(y);
+    return chance(6) ? x : xt_mean(xt_square(xt_linear(m, "head", x, 2)));
+}
 static void net_many_fn(xt_module *m, const xt_tensor *in, xt_tensor *out, void *user) {
     (void)user;
     called_back();

@@ -53,7 +53,7 @@ WORK = r"max_epochs|max_steps|min_epochs|min_steps|max_iter|max_eval|steps|num_t
        r"n_power_iterations|warmup|seconds|timeout|max_time|num_sanity_val_steps|workers|first|iterations|order|" \
        r"n_trials|rounds|fast_dev_run|every"
 FUNCTIONS = {
-    "xt_module_fn": "net_fn", "xt_module_many_fn": "net_many_fn",
+    "xt_module_fn": "net_fn", "xt_module_many_fn": "net_many_fn", "xt_pipeline_head_fn": "head_fn",
     "xt_scan_fn": "scan_fn", "xt_fn": "fn_fn", "xt_while_cond_fn": "while_cond_fn",
     "xt_while_fn": "while_fn", "xt_closure_fn": "closure_fn", "xt_schedule_fn": "schedule_fn", "xt_step_fn": "step_fn",
     "xt_ready_fn": "ready_fn", "xt_prediction_fn": "prediction_fn", "xt_custom_forward_fn": "custom_forward_fn",

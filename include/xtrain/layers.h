@@ -311,8 +311,8 @@ typedef xt_tensor (*xt_pipeline_head_fn)(xt_module *m, xt_tensor x, xt_tensor y,
  *
  * With XT_ONE_F_ONE_B (1F1B, Narayanan et al. 2019 and 2021) a micro-batch goes back as soon as the last stage has its
  * loss, while others still come: a stage keeps of min(2S-1, microbatches + S-1) micro-batches what came into it,
- * however many there are, and the head has one micro-batch at a time. Loss and gradients are made in one loop, by the
- * time that GPipe takes; so the loss is one float that may be multiplied and added to others, but its gradient has
+ * however many there are, and the head has one micro-batch at a time. Loss and gradients are made in one loop of as
+ * many ticks as GPipe has; so the loss is one float that may be multiplied and added to others, but its gradient has
  * none. The parameters that head asks m for have gradients, other tensors that it reads do not. Under xt_no_grad_begin,
  * and with XT_GPIPE, all micro-batches go forward and head is called for the whole batch: the same for a head whose
  * mean counts each sample alike (targets that are left out make micro-batches of fewer ones weigh more). A float16 loss

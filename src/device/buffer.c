@@ -30,30 +30,41 @@ static int64_t ask_size(device_client *c, PJRT_Buffer *p, size_t otherwise) {
     return known ? (int64_t)a.on_device_size_in_bytes : (int64_t)otherwise;
 }
 
-xt_status device_buffer_wrap(device_client *c, PJRT_Buffer *p, xt_dtype t, size_t rank, const int64_t *dims,
-                             int64_t device_bytes, device_buffer **out) {
+xt_status device_buffer_blank(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, device_buffer **out) {
     *out = NULL;
     int64_t count;
     size_t bytes = 0;
     bool fits = dims_count(dims, rank, &count) && size_mul((size_t)count, xt_dtype_size(t), &bytes);
     device_buffer *b = fits ? base_malloc(sizeof *b + 2 * rank * sizeof b->dims[0]) : NULL;
-    if (!b) {
-        destroy_pjrt(c->api, p);
+    if (!b)
         return fits ? status_oom(sizeof *b, "a buffer")
                     : status_new(XT_INVALID_ARGUMENT, NULL, "the plugin made a buffer too large to address");
-    }
-    *b = (device_buffer){.client = c, .pjrt = p, .dtype = t, .rank = rank, .bytes = bytes};
+    *b = (device_buffer){.client = c, .dtype = t, .rank = rank, .bytes = bytes};
     atomic_init(&b->refs, 1);
-    b->device_bytes = device_bytes >= 0 ? device_bytes : ask_size(c, p, bytes);
     for (size_t i = 0; i < rank; i++) {
         b->dims[i] = dims[i];
         b->dims[rank + i] = (int64_t)(rank - 1 - i);
     }
     device_client_retain(c);
     live_add(LIVE_buffer, 1);
-    count_in(b->device_bytes);
     *out = b;
     return NULL;
+}
+
+void device_buffer_fill(device_buffer *b, PJRT_Buffer *p, int64_t device_bytes) {
+    b->pjrt = p;
+    b->device_bytes = device_bytes >= 0 ? device_bytes : ask_size(b->client, p, b->bytes);
+    count_in(b->device_bytes);
+}
+
+xt_status device_buffer_wrap(device_client *c, PJRT_Buffer *p, xt_dtype t, size_t rank, const int64_t *dims,
+                             int64_t device_bytes, device_buffer **out) {
+    xt_status s = device_buffer_blank(c, t, rank, dims, out);
+    if (s)
+        destroy_pjrt(c->api, p);
+    else
+        device_buffer_fill(*out, p, device_bytes);
+    return s;
 }
 
 void device_buffer_retain(device_buffer *b) {

@@ -83,6 +83,9 @@ struct device_buffer {
     atomic_bool gone; /* donated or deleted; device_bytes is no longer counted */
     int64_t dims[]; /* rank dims, then rank numbers n-1 .. 0: the row-major layout */
 };
+/* A buffer that a program is to fill; its filling cannot fail. */
+xt_status device_buffer_blank(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, device_buffer **out);
+void device_buffer_fill(device_buffer *b, PJRT_Buffer *pjrt, int64_t device_bytes); /* as device_buffer_wrap */
 /* Wraps a plugin's buffer; takes it over, also on failure. device_bytes < 0 = ask the plugin. */
 xt_status device_buffer_wrap(device_client *c, PJRT_Buffer *pjrt, xt_dtype t, size_t rank, const int64_t *dims,
                              int64_t device_bytes, device_buffer **out);

@@ -189,24 +189,30 @@ static xt_status check_inputs(device_exec *e, size_t n_in, device_buffer *const 
     return NULL;
 }
 
-/* Wraps the plugin's outputs; on failure none is left. */
-static xt_status wrap_outputs(device_exec *e, PJRT_Buffer **made, device_buffer **out) {
-    xt_status s = NULL;
+static void drop_outputs(device_exec *e, device_buffer **out) {
     for (size_t i = 0; i < e->n_out; i++) {
-        device_output *o = &e->out[i];
-        int64_t known = atomic_load_explicit(&o->device_bytes, memory_order_relaxed);
-        xt_status one = device_buffer_wrap(e->client, made[i], o->dtype, o->rank, o->dims, known, &out[i]);
-        if (!one && known < 0) atomic_store_explicit(&o->device_bytes, out[i]->device_bytes, memory_order_relaxed);
-        if (one && s)
-            xt_status_free(one);
-        else if (one)
-            s = one;
-    }
-    for (size_t i = 0; s && i < e->n_out; i++) {
         device_buffer_release(out[i]);
         out[i] = NULL;
     }
+}
+
+/* What will hold the outputs, made before the program runs: behind it donated inputs are gone, and nothing may fail. */
+static xt_status blank_outputs(device_exec *e, device_buffer **out) {
+    xt_status s = NULL;
+    for (size_t i = 0; i < e->n_out; i++) out[i] = NULL;
+    for (size_t i = 0; !s && i < e->n_out; i++)
+        s = device_buffer_blank(e->client, e->out[i].dtype, e->out[i].rank, e->out[i].dims, &out[i]);
+    if (s) drop_outputs(e, out);
     return s;
+}
+
+static void fill_outputs(device_exec *e, PJRT_Buffer **made, device_buffer **out) {
+    for (size_t i = 0; i < e->n_out; i++) {
+        device_output *o = &e->out[i];
+        int64_t known = atomic_load_explicit(&o->device_bytes, memory_order_relaxed);
+        device_buffer_fill(out[i], made[i], known);
+        if (known < 0) atomic_store_explicit(&o->device_bytes, out[i]->device_bytes, memory_order_relaxed);
+    }
 }
 
 /* Memory of one call: pointers to inputs and outputs, indices that are not to be donated. */
@@ -247,6 +253,12 @@ xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, 
         base_free(d);
         return status_oom(n_in * sizeof(void *), "an execution");
     }
+    xt_status s = blank_outputs(e, out);
+    if (s) {
+        base_free(d);
+        base_free(l.in);
+        return s;
+    }
     PJRT_Event *event = NULL;
     PJRT_ExecuteOptions options = {.struct_size = PJRT_SIZE_OF(PJRT_ExecuteOptions),
                                    .non_donatable_input_indices = l.keep,
@@ -255,21 +267,16 @@ xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, 
         PJRT_INIT(LoadedExecutable_Execute, .executable = e->loaded, .options = &options,
                   .argument_lists = (PJRT_Buffer * *[]){l.in}, .num_devices = 1, .num_args = n_in,
                   .output_lists = (PJRT_Buffer * *[]){l.out}, .device_complete_events = done ? &event : NULL);
-    xt_status s = DEVICE_WORK(c->api, LoadedExecutable_Execute, &a, "running a program");
-    if (s)
+    s = DEVICE_WORK(c->api, LoadedExecutable_Execute, &a, "running a program");
+    if (s) {
+        drop_outputs(e, out);
         base_free(d);
-    else {
+    } else {
         /* Consumed inputs leave the account before the outputs that took their memory enter it. */
         for (size_t i = 0; i < n_in; i++)
             if (!keep || !keep[i]) device_buffer_check_gone(in[i]);
-        s = wrap_outputs(e, l.out, out);
-        if (!done || !s) {
-            if (done) when_executed(c, event, d);
-        } else { /* the caller gets the failure from here, so `done` is not called: what runs is waited for and dropped
-                  */
-            xt_status_free(event ? device_event_finish(c->api, event, "running a program") : NULL);
-            base_free(d);
-        }
+        fill_outputs(e, l.out, out);
+        if (done) when_executed(c, event, d);
     }
     base_free(l.in);
     return s;
