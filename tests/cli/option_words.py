@@ -57,7 +57,8 @@ ANY = {
                                             "xt_early_stopping_opts.monitor",
     "list of ranks, looked at in a run of several": "xt_remote_opts.ranks",
     "pattern on names": "xt_save_opts.transposed xt_load_opts.transposed xt_convert_opts.keep "
-                        "xt_convert_opts.leave_out xt_convert_opts.transposed",
+                        "xt_convert_opts.leave_out xt_convert_opts.transposed "
+                        "xt_convert_opts.unstacked",
 }
 
 
