@@ -44,8 +44,8 @@ static void exception(xt_trainer *t, xt_status error, void *user) {
             log_msg(
                 XT_SEV_WARNING,
                 "%s: %lld micro-batches of the window behind step %lld had run, so running statistics (batch norms) "
-                "and the epoch's sums are not that step's; parameters and optimizers are",
-                k->path, (long long)t->global_step, (long long)t->in_window.batches);
+                "and the epoch's sums have them already; parameters and optimizers do not",
+                k->path, (long long)t->in_window.batches, (long long)t->global_step);
         train_note_last(t, k->path);
     }
     xt_status_free(s);
