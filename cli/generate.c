@@ -353,6 +353,8 @@ static int run(int argc, char **argv) {
          "in memory as f32, bf16, f16, or those of linear layers as int8 or int4, in groups of 32 (default: a folder's "
          "as its files have them, else f32); sums are f32, of integers those of prompts from numbers of 16 bits "
          "(XT_CPU_WHOLE_PRODUCTS=off: from f32)"},
+        {"--kv-cache", CLI_STRING, &o.kv_cache, "W",
+         "keys and values in memory as f32, f16 or bf16 (f32 where the weights are, else f16)"},
         {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR",
          "folder with tokenizer.json, or vocab.json and merges.txt (default: the checkpoint's; without: bytes)"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},

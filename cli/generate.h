@@ -8,7 +8,7 @@
 
 typedef struct generate_options {
     const char *command; /* for messages */
-    const char *model, *ckpt, *tokenizer, *device, *prompts, *weights, *chat_template;
+    const char *model, *ckpt, *tokenizer, *device, *prompts, *weights, *kv_cache, *chat_template;
     cli_list prompt, stop_words;
     int64_t tokens, top_k, seed, batch, serve; /* serve: a port; -1: none */
     double temperature, top_p, min_p, repetition_penalty;

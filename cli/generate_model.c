@@ -18,6 +18,13 @@ static void folder_of(const char *weights, char *out, size_t n) {
         snprintf(out, n, ".");
 }
 
+/* Keys and values are as exact as the weights ask for. */
+static void choose_cache(generate_options *o, xt_dtype weights, int bits) {
+    int none;
+    o->of_model.kept = weights == XT_F32 && !bits ? XT_F32 : XT_F16;
+    if (o->kv_cache) model_weights_named(o->kv_cache, &o->of_model.kept, &none);
+}
+
 /* A folder of Llama's family: all sizes are its config.json's; --context is how much of a text is kept in sight. */
 static xt_status open_llama(generate_options *o, const char *weights, const char *dir, generate_model *out) {
     static llama_config c; /* the network's, which lives as long as the process */
@@ -34,6 +41,7 @@ static xt_status open_llama(generate_options *o, const char *weights, const char
     xt_dtype dtype = c.dtype; /* weights stay as narrow as they are */
     int bits = 0;
     if (o->weights) model_weights_named(o->weights, &dtype, &bits);
+    choose_cache(o, dtype, bits);
     XT_TRY(xt_module_set_dtype(out->net, dtype));
     XT_TRY(xt_load(out->net, weights)); /* in front of the first pass: nothing is drawn that a file has */
     XT_TRY(xt_module_build(out->net, (xt_spec){XT_I64, {1, 1}}));
@@ -54,6 +62,7 @@ static xt_status open_t5(generate_options *o, const char *weights, const char *d
     out->net = xt_module_new(t5, &c);
     xt_dtype dtype = c.dtype; /* weights stay as narrow as they are */
     if (o->weights) model_weights_named(o->weights, &dtype, &bits);
+    choose_cache(o, dtype, bits);
     XT_TRY(xt_module_set_dtype(out->net, dtype));
     XT_TRY(xt_load(out->net, weights));
     XT_TRY(t5_build(&c, out->net));
@@ -74,6 +83,7 @@ static xt_status open_gpt2(const model *m, generate_options *o, const char *weig
     xt_dtype dtype = XT_F32;
     int bits = 0;
     if (o->weights) model_weights_named(o->weights, &dtype, &bits);
+    choose_cache(o, dtype, bits);
     out->net = xt_module_new(m->net, &o->of_model);
     XT_TRY(xt_module_set_dtype(out->net, dtype));
     XT_TRY(gpt2_load(out->net, weights));
@@ -119,17 +129,20 @@ xt_status generate_open(generate_options *o, generate_model *out, int *out_code)
     const model *m = o->model ? model_find(o->model) : NULL;
     bool folder = o->model && !m && is_model_folder(o->model), known = folder || (m && m->tokens);
     xt_dtype dtype = XT_F32;
-    int bits;
+    int bits = 0, cache_bits = 0;
     *out_code = 0;
     if (folder && !o->ckpt) o->ckpt = o->model;
-    bool weights_known = !o->weights || model_weights_named(o->weights, &dtype, &bits);
+    const char *missing = !o->ckpt ? "--ckpt is needed: which weights?"
+                          : o->weights && !model_weights_named(o->weights, &dtype, &bits)
+                              ? "--weights is f32, bf16, f16, int8 or int4"
+                          : o->kv_cache && (!model_weights_named(o->kv_cache, &dtype, &cache_bits) || cache_bits)
+                              ? "--kv-cache is f32, f16 or bf16"
+                              : NULL;
     if (!known)
         refuse_model(o->command, o->model);
-    else if (!o->ckpt || !weights_known)
-        cli_fprintf(stderr, "xtrain %s: %s; xtrain %s --help\n", o->command,
-                    !o->ckpt ? "--ckpt is needed: which weights?" : "--weights is f32, bf16, f16, int8 or int4",
-                    o->command);
-    if (!known || !o->ckpt || !weights_known) {
+    else if (missing)
+        cli_fprintf(stderr, "xtrain %s: %s; xtrain %s --help\n", o->command, missing, o->command);
+    if (!known || missing) {
         *out_code = 2;
         return NULL;
     }

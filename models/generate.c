@@ -103,11 +103,11 @@ static int64_t room_for(const model_options *o, int64_t positions) {
 static void make_states(generator *g, const model_options *o) {
     int64_t rows = g->cache.texts * o->heads * g->cache.room;
     for (int64_t i = 0; i < o->layers; i++) {
-        g->cache.keys[i] = xt_state("generate.keys", XT_F32, rows, g->cache.width);
-        g->cache.values[i] = xt_state("generate.values", XT_F32, rows, g->cache.width);
+        g->cache.keys[i] = xt_state("generate.keys", g->cache.dtype, rows, g->cache.width);
+        g->cache.values[i] = xt_state("generate.values", g->cache.dtype, rows, g->cache.width);
         if (!o->encodes) continue;
-        g->cache.source_keys[i] = xt_state("generate.source_keys", XT_F32, rows, g->cache.width);
-        g->cache.source_values[i] = xt_state("generate.source_values", XT_F32, rows, g->cache.width);
+        g->cache.source_keys[i] = xt_state("generate.source_keys", g->cache.dtype, rows, g->cache.width);
+        g->cache.source_values[i] = xt_state("generate.source_values", g->cache.dtype, rows, g->cache.width);
     }
     if (o->encodes) g->cache.source_length = xt_state("generate.source_length", XT_I64, g->cache.texts);
 }
@@ -119,6 +119,7 @@ xt_status generator_new_for(xt_module *net, model_options *o, int64_t texts, int
     g->net = net;
     g->o = o;
     g->cache = (kv_cache){.texts = texts, .heads = o->heads, .width = o->width / o->heads};
+    g->cache.dtype = o->kept == XT_DTYPE_NONE ? XT_F32 : o->kept;
     g->cache.room = room_for(o, positions);
     g->most = o->window && o->window < g->cache.room ? o->window : g->cache.room;
     int64_t *rows = malloc((size_t)(texts * o->heads) * sizeof *rows);

@@ -13,14 +13,15 @@ void kv_cache_begin(kv_cache *c, xt_tensor tokens, xt_tensor text, xt_tensor pos
 
 /* Rows into a state. */
 static void put(const kv_cache *c, xt_tensor *state, xt_tensor x) {
-    *state = xt_index_copy(*state, 0, c->place, xt_reshape(x, xt_dim(x, 0) * c->heads * xt_dim(x, 2), c->width));
+    xt_tensor rows = xt_reshape(x, xt_dim(x, 0) * c->heads * xt_dim(x, 2), c->width);
+    *state = xt_index_copy(*state, 0, c->place, xt_cast(rows, c->dtype));
 }
 
-/* All of the pass's texts: [B,heads,room,D]. */
+/* All of the pass's texts: f32 [B,heads,room,D]. */
 static xt_tensor texts_of(const kv_cache *c, xt_tensor state) {
-    if (xt_is_none(c->text)) return xt_reshape(state, c->texts, c->heads, c->room, c->width);
+    if (xt_is_none(c->text)) return xt_cast(xt_reshape(state, c->texts, c->heads, c->room, c->width), XT_F32);
     xt_tensor by_text = xt_reshape(state, c->texts, c->heads * c->room * c->width);
-    return xt_reshape(xt_index_select(by_text, 0, c->text), 1, c->heads, c->room, c->width);
+    return xt_cast(xt_reshape(xt_index_select(by_text, 0, c->text), 1, c->heads, c->room, c->width), XT_F32);
 }
 
 /* seen: bool, to [B,heads,group,T,room]. Queries that share a head of keys are rows of one product. */

@@ -10,6 +10,7 @@
 
 typedef struct kv_cache {
     int64_t texts, heads, room, width; /* sizes of the states: texts, heads of keys, positions, numbers of a head */
+    xt_dtype dtype; /* of the states; sums are f32 */
     /* of each layer [texts * heads * room, width]; a pass leaves the new ones here */
     xt_tensor *keys, *values;
     xt_tensor rows; /* i64 [texts,heads]: the first row of each in those */

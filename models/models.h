@@ -24,6 +24,7 @@ typedef struct model_options {
     /* an encoder reads the prompt, and a decoder begins with the token `start` */
     bool encodes;
     int64_t start;
+    xt_dtype kept; /* what generation keeps keys and values as; XT_DTYPE_NONE: f32 */
     struct kv_cache *cache; /* text: set by generate.c while it records a step of generation */
 } model_options;
 

@@ -65,6 +65,18 @@ f32, narrow = (json.load(open(name))["logprobs"][0] for name in sys.argv[1:])
 assert abs(f32 - narrow) < 0.3, (f32, narrow)
 NEAR
 done
+for cache in f32 f16 bf16; do
+    say --prompt 'line 1' --temperature 0 --tokens 5 --logprobs --kv-cache $cache --json >cache.$cache
+    check "--kv-cache $cache" python3 - f32 cache.$cache <<'NEAR'
+import json, sys
+f32, narrow = (json.load(open(name))["logprobs"] for name in sys.argv[1:])
+assert max(abs(a - b) for a, b in zip(f32, narrow)) < 0.03, (f32, narrow)
+NEAR
+done
+check "f32 is the cache of such weights" [ "$(field cache.f32 logprobs)" = "$(field f32 logprobs)" ]
+check "f16 are other numbers" [ "$(field cache.f16 logprobs)" != "$(field f32 logprobs)" ]
+say --prompt 'line 1' --temperature 0 --tokens 5 --logprobs --weights int8 --kv-cache f16 --json >cache.int8
+check "f16 is the cache of narrower weights" [ "$(field cache.int8 logprobs)" = "$(field int8 logprobs)" ]
 check "int4 are other numbers" [ "$(field int4 logprobs)" != "$(field f32 logprobs)" ]
 
 say --prompt 'line 1' --temperature 0 --tokens 5 --logprobs --json >probable
@@ -88,6 +100,8 @@ check "an empty line is no prompt, and told" grep -q '1 empty line of prompts is
 check "a folder that is not there" [ "$?$(grep -c 'nothere is no text model and no folder' out)" = 21 ]
 refused "repetition-penalty is above 0" --repetition-penalty 0
 refused "top-p is from 0 to 1" --top-p 1.5
+refused "kv-cache is f32, f16 or bf16" --kv-cache int8
+refused "kv-cache is f32, f16 or bf16" --kv-cache f64
 refused "min-p is from 0 to 1" --min-p 2
 refused "f32, bf16, f16, int8 or int4" --weights int3
 refused "--stop is empty" --stop ''

@@ -49,7 +49,7 @@ static const int64_t odd_depths[] = {1, 17, 100}; /* of floats */
 
 static void product(narrow_kind kind, size s, const narrow_set *set, const float *x, const void *matrix,
                     const float *factors, float *out) {
-    narrow_product p = {.kind = kind, .m = s.m, .rows = s.rows, .depth = s.depth, .group = s.group};
+    narrow_product p = {.kind = kind, .batch = 1, .m = s.m, .rows = s.rows, .depth = s.depth, .group = s.group};
     cpu_team team = {.threads = 1};
     narrow_plan_for(&p, set);
     float *scratch = base_malloc(narrow_scratch(&p) + 1);
@@ -93,25 +93,28 @@ static void check_kernel(narrow_kind kind, size s, const char *name, const narro
     base_free(factors);
 }
 
+static const struct {
+    const char *name;
+    const narrow_set *set;
+} floats[] = {{"base", &narrow_base},
+#if defined(__x86_64__)
+              {"avx2", &narrow_avx2},
+              {"avx512", &narrow_avx512}
+#endif
+};
+static bool set_here(size_t k) { /* by the order above: simd_level's */
+    return k == 0 || simd_level() >= (int)k;
+}
+
 static void test_kernels(void **state) {
     (void)state;
-    struct {
-        const char *name;
-        const narrow_set *set;
-        bool here;
-    } sets[] = {
-        {"base", &narrow_base, true},
-#if defined(__x86_64__)
-        {"avx2", &narrow_avx2, simd_level() >= 1},
-        {"avx512", &narrow_avx512, simd_level() >= 2},
-#endif
-    };
-    for (size_t k = 0; k < BASE_COUNT(sets); k++)
-        for (int kind = 0; sets[k].here && kind < NARROW_KINDS; kind++) {
+    for (size_t k = 0; k < BASE_COUNT(floats); k++)
+        for (int kind = 0; set_here(k) && kind < NARROW_KINDS; kind++) {
             for (size_t i = 0; i < BASE_COUNT(sizes); i++)
-                check_kernel((narrow_kind)kind, sizes[i], sets[k].name, sets[k].set);
+                check_kernel((narrow_kind)kind, sizes[i], floats[k].name, floats[k].set);
             for (size_t i = 0; kind <= NARROW_F16 && i < BASE_COUNT(odd_depths); i++)
-                check_kernel((narrow_kind)kind, (size){2, 9, odd_depths[i], odd_depths[i]}, sets[k].name, sets[k].set);
+                check_kernel((narrow_kind)kind, (size){2, 9, odd_depths[i], odd_depths[i]}, floats[k].name,
+                             floats[k].set);
         }
 }
 
@@ -122,7 +125,7 @@ static void test_threads(void **state) {
     static float x[M * DEPTH], out[2][M * ROWS];
     for (int i = 0; i < M * DEPTH; i++) x[i] = (float)(i % 13) - 6;
     for (int t = 0; t < 2; t++) {
-        narrow_product p = {.kind = NARROW_BF16, .m = M, .rows = ROWS, .depth = DEPTH };
+        narrow_product p = {.kind = NARROW_BF16, .batch = 1, .m = M, .rows = ROWS, .depth = DEPTH };
         cpu_team team = {.threads = t ? 3 : 1};
         narrow_plan(&p);
         team_enter(&team, true);
@@ -132,6 +135,76 @@ static void test_threads(void **state) {
     }
     assert_memory_equal(out[0], out[1], sizeof out[0]);
     base_free(matrix);
+}
+
+/* --- batches --- */
+typedef struct batch_size {
+    int64_t n, m, rows, depth;
+} batch_size;
+static const batch_size batch_sizes[] = {{1, 1, 64, 640},   {3, 1, 65, 33},   {4, 8, 64, 200},
+                                         {2, 5, 130, 64},   {2, 32, 16, 17},  {12, 1, 64, 128},
+                                         {1, 9, 300, 1000}, {1, 1, 16, 5000}, {5, 3, 17, 1}};
+
+static void batch(narrow_kind kind, bool across, batch_size s, const narrow_set *set, int threads, const float *x,
+                  const void *matrix, float *out) {
+    narrow_product p = {
+        .kind = kind, .across = across, .batch = s.n, .m = s.m, .rows = s.rows, .depth = s.depth, .group = s.depth};
+    cpu_team team = {.threads = threads};
+    narrow_plan_for(&p, set);
+    float *scratch = base_malloc(narrow_scratch(&p) + 1);
+    assert_non_null(scratch);
+    team_enter(&team, true);
+    narrow_run(&p, &team, x, matrix, NULL, out, scratch);
+    team_leave(&team);
+    base_free(scratch);
+    team_deinit(&team);
+}
+
+/* Against sums in f64; on three threads; each row of x alone. */
+static void check_batch(narrow_kind kind, bool across, batch_size s, const char *name, const narrow_set *set) {
+    unsigned char *matrix = make_matrix(kind, s.n * s.rows, s.depth);
+    int64_t given = s.n * s.m * s.depth, cells = s.n * s.m * s.rows;
+    float *x = base_malloc((size_t)given * sizeof *x), *out = base_malloc((size_t)cells * sizeof *out),
+          *again = base_malloc((size_t)cells * sizeof *out), *one = base_malloc((size_t)(s.n * s.depth) * sizeof *one);
+    uint32_t seed = 5;
+    assert_true(x && out && again && one);
+    for (int64_t i = 0; i < given; i++) x[i] = (float)(next(&seed) % 4096) / 2048 - 1;
+    batch(kind, across, s, set, 1, x, matrix, out);
+    batch(kind, across, s, set, 3, x, matrix, again);
+    assert_memory_equal(out, again, (size_t)cells * sizeof *out);
+    for (int64_t i = 0; i < cells; i++) {
+        int64_t q = i / (s.m * s.rows), r = i % s.rows;
+        double want = 0, size_of = 1;
+        for (int64_t p = 0; p < s.depth; p++) {
+            int64_t at = across ? (q * s.depth + p) * s.rows + r : (q * s.rows + r) * s.depth + p;
+            double v = number_at(kind, matrix, 0, at, s.n * s.rows * s.depth, 1) * (double)x[i / s.rows * s.depth + p];
+            want += v;
+            size_of += fabs(v);
+        }
+        if (!(fabs(want - (double)out[i]) <= 1e-6 * size_of))
+            fail_msg("%s kind %d%s, %lld x %lld x %lld x %lld: %g instead of %g", name, (int)kind,
+                     across ? " across" : "", (long long)s.n, (long long)s.m, (long long)s.rows, (long long)s.depth,
+                     (double)out[i], want);
+    }
+    for (int64_t j = 0; j < s.m; j++) {
+        for (int64_t q = 0; q < s.n; q++)
+            memcpy(one + q * s.depth, x + (q * s.m + j) * s.depth, (size_t)s.depth * sizeof *x);
+        batch(kind, across, (batch_size){s.n, 1, s.rows, s.depth}, set, 1, one, matrix, again);
+        for (int64_t q = 0; q < s.n; q++)
+            assert_memory_equal(again + q * s.rows, out + (q * s.m + j) * s.rows, (size_t)s.rows * sizeof *out);
+    }
+    base_free(matrix);
+    base_free(x);
+    base_free(out);
+    base_free(again);
+    base_free(one);
+}
+
+static void test_batches(void **state) {
+    (void)state;
+    for (size_t k = 0; k < BASE_COUNT(floats); k++)
+        for (size_t i = 0; set_here(k) && i < 4 * BASE_COUNT(batch_sizes); i++)
+            check_batch(i & 1 ? NARROW_F16 : NARROW_BF16, i & 2, batch_sizes[i / 4], floats[k].name, floats[k].set);
 }
 
 /* --- whole numbers --- */
@@ -247,6 +320,14 @@ typedef struct program {
     "%t = stablehlo.transpose %f, dims = [1, 0] : (tensor<20x48xf32>) -> tensor<48x20xf32>\n"           \
     "%y = stablehlo.dot_general %x, %t, contracting_dims = [1] x [0] : (tensor<" m "x48xf32>, "         \
     "tensor<48x20xf32>) -> tensor<" m "x20xf32>\nreturn " out " : tensor<" m "x20xf32>\n}\n"
+/* Queries [2,3,m,32] with keys [2,3,20,32] or values [2,3,32,20], each with a transpose that is one or none. */
+#define BATCH(type, m, kept, dims, turned, contract)                                                               \
+    "func.func @main(%x: tensor<2x3x" m "x32xf32>, %w: tensor<" kept "x" type ">) -> tensor<2x3x" m "x20xf32> {\n" \
+    "%f = stablehlo.convert %w : (tensor<" kept "x" type ">) -> tensor<" kept "xf32>\n"                            \
+    "%t = stablehlo.transpose %f, dims = [" dims "] : (tensor<" kept "xf32>) -> tensor<" turned "xf32>\n"          \
+    "%y = stablehlo.dot_general %x, %t, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [" contract "] " \
+    ": (tensor<2x3x" m "x32xf32>, tensor<" turned "xf32>) -> tensor<2x3x" m "x20xf32>\n"                           \
+    "return %y : tensor<2x3x" m "x20xf32>\n}\n"
 #define I8(group, groups)                                                                                            \
     "func.func @main(%x: tensor<1x3x64xf32>, %q: tensor<10x" groups "x" group "xi8>, %s: tensor<10x" groups          \
     "xf32>) -> tensor<1x3x10xf32> {\n"                                                                               \
@@ -298,6 +379,15 @@ static const program programs[] = {{"bf16", FLOATS("bf16", "3", "%y"), true},
                                    {"no sign", U4("15", "4", "0.0", "1"), false},
                                    {"summed over the rows", U4("15", "4", "8.0", "0"), false}};
 
+static const program batches[] = {
+    {"keys", BATCH("f16", "1", "2x3x20x32", "0, 1, 3, 2", "2x3x32x20", "2"), true},
+    {"keys as they lie", BATCH("bf16", "4", "2x3x20x32", "0, 1, 2, 3", "2x3x20x32", "3"), true},
+    {"values", BATCH("f16", "8", "2x3x32x20", "0, 1, 2, 3", "2x3x32x20", "2"), true},
+    {"values, turned", BATCH("bf16", "1", "2x3x32x20", "0, 1, 3, 2", "2x3x20x32", "3"), true},
+    {"many queries", BATCH("f16", "33", "2x3x20x32", "0, 1, 3, 2", "2x3x32x20", "2"), false},
+    {"another batch", BATCH("f16", "1", "3x2x20x32", "1, 0, 2, 3", "2x3x20x32", "3"), false},
+    {"f64", BATCH("f64", "1", "2x3x20x32", "0, 1, 3, 2", "2x3x32x20", "2"), false}};
+
 static size_t thunks_of(const char *kernel, const char *text) {
     cpu_exec *e = NULL;
     size_t n = 0;
@@ -330,11 +420,17 @@ static void test_programs(void **state) {
             fail_msg("%s: it is %sread as it lies", programs[i].name, programs[i].narrow ? "not " : "");
         differ(programs[i].name, programs[i].text, 1e-5, 2, false);
     }
+    for (size_t i = 0; i < BASE_COUNT(batches); i++) {
+        if (thunks_of("narrow-product", batches[i].text) != batches[i].narrow)
+            fail_msg("%s: they are %sread as they lie", batches[i].name, batches[i].narrow ? "not " : "");
+        differ(batches[i].name, batches[i].text, 1e-5, 2, false);
+    }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels),  cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_whole),    cmocka_unit_test(test_whole_extremes),
-                                       cmocka_unit_test(test_programs), cmocka_unit_test(test_many_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels),        cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_batches),        cmocka_unit_test(test_whole),
+                                       cmocka_unit_test(test_whole_extremes), cmocka_unit_test(test_programs),
+                                       cmocka_unit_test(test_many_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,10 +72,10 @@ static void expect_story(const story *got, const story *want, int i) {
     for (int k = 0; k < want->n; k++) assert_true(fabs(got->logprobs[k] - want->logprobs[k]) < 1e-4);
 }
 
-static void texts_are_what_they_are_alone(void **state) {
-    (void)state;
+static void check_texts(xt_dtype kept) {
     model_options o;
     xt_module *net = make(&o);
+    o.kept = kept;
     story alone[TEXTS], together[TEXTS], late[TEXTS];
     generator *g, *h;
     int64_t place;
@@ -113,6 +113,34 @@ static void texts_are_what_they_are_alone(void **state) {
     for (int i = 0; i < TEXTS; i++) expect_story(&late[i], &alone[i], i);
     assert_int_equal(xt_counter("compiles"), compiles);
     generator_free(h);
+    xt_module_free(net);
+}
+
+static void texts_are_what_they_are_alone(void **state) {
+    (void)state;
+    check_texts(XT_DTYPE_NONE);
+}
+
+/* Keys and values of 16 bits likewise; they are near those of 32. */
+static void narrow_keys(void **state) {
+    (void)state;
+    check_texts(XT_F16);
+    check_texts(XT_BF16);
+    model_options o;
+    xt_module *net = make(&o);
+    story wide, narrow;
+    generator *g;
+    for (int k = 0; k < 2; k++) {
+        generate_opts how = opts_of(1, k ? &narrow : &wide);
+        how.tokens = 1;
+        o.kept = k ? XT_F16 : XT_F32;
+        assert_null(generator_new(net, &o, &g));
+        assert_null(generate(g, &how, NULL));
+        generator_free(g);
+    }
+    assert_int_equal(narrow.tokens[0], wide.tokens[0]);
+    assert_true(fabs(narrow.logprobs[0] - wide.logprobs[0]) < 1e-2);
+    assert_true(narrow.logprobs[0] != wide.logprobs[0]); /* other numbers all the same */
     xt_module_free(net);
 }
 
@@ -285,6 +313,7 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(texts_are_what_they_are_alone),
+                                       cmocka_unit_test(narrow_keys),
                                        cmocka_unit_test(short_texts),
                                        cmocka_unit_test(nothing_stays),
                                        cmocka_unit_test(ends),

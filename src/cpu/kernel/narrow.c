@@ -1,4 +1,5 @@
-/* The calls that the stage narrow makes: f32 rows times a matrix of bf16, f16 or grouped integers. */
+/* The calls that the stage narrow makes: f32 rows times a matrix of bf16, f16 or grouped integers, or times a batch of
+ * such matrices of floats. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/grouped.h"
 
@@ -18,17 +19,36 @@ static xt_status run_grouped(const cpu_call *c) {
 }
 static const cpu_kernel grouped_kernel = {"grouped-product", run_grouped, .anywhere = true};
 
+static bool is_half(xt_dtype d) {
+    return d == XT_BF16 || d == XT_F16;
+}
+
+/* x [batch,m,depth] and matrices [batch,rows,depth], or across [batch,depth,rows]. */
+static bool sizes_of_batch(const ir_op *op, bool across, narrow_product *p) {
+    const ir_type *x = op->in[0]->type, *w = op->in[1]->type, *out = op->out[0].type;
+    if (x->rank != 3 || w->rank != 3 || out->rank != 3 || op->n_in != 2 || !is_half(w->dtype)) return false;
+    *p = (narrow_product){.kind = w->dtype == XT_BF16 ? NARROW_BF16 : NARROW_F16,
+                          .across = across,
+                          .batch = x->dims[0],
+                          .m = x->dims[1],
+                          .depth = x->dims[2],
+                          .rows = out->dims[2]};
+    return p->batch == w->dims[0] && p->depth == w->dims[across ? 1 : 2] && p->rows == w->dims[across ? 2 : 1] &&
+           out->dims[0] == p->batch && out->dims[1] == p->m && x->count > 0 && w->count > 0;
+}
+
 /* x [...,depth], the matrix, and of integers the factors [rows,groups]: what the stage makes, and nothing else under
  * its name. */
 static bool sizes_of(const ir_op *op, narrow_product *p) {
     const ir_type *x = op->in[0]->type, *w = op->in[1]->type, *out = op->out[0].type;
-    if (x->dtype != XT_F32 || out->dtype != XT_F32 || x->rank < 1 || out->rank != x->rank || w->rank < 2) return false;
+    if (x->rank < 1 || out->rank != x->rank || w->rank < 2) return false;
     p->depth = x->dims[x->rank - 1], p->rows = out->dims[out->rank - 1];
     if (p->depth < 1 || p->rows < 1 || x->count < p->depth) return false;
     p->m = x->count / p->depth;
+    p->batch = 1;
     if (op->n_in == 2) {
         p->kind = w->dtype == XT_BF16 ? NARROW_BF16 : NARROW_F16;
-        return (w->dtype == XT_BF16 || w->dtype == XT_F16) && w->count == p->rows * p->depth;
+        return is_half(w->dtype) && w->count == p->rows * p->depth;
     }
     const ir_type *f = op->in[2]->type;
     p->kind = w->dtype == XT_I8 ? NARROW_I8 : NARROW_U4;
@@ -42,9 +62,15 @@ static bool sizes_of(const ir_op *op, narrow_product *p) {
 CPU_LOWER(narrow) {
     const char *target = ir_get_string(op, IR_A_call_target_name);
     narrow_product p = {0};
-    if (!target || strcmp(target, "xtrain_narrow_product") != 0 || op->n_in < 2 || op->n_in > 3 || op->n_out != 1 ||
-        !sizes_of(op, &p))
+    if (!target || op->n_in < 2 || op->n_in > 3 || op->n_out != 1 || op->in[0]->type->dtype != XT_F32 ||
+        op->out[0].type->dtype != XT_F32)
         return NULL;
+    bool across = strcmp(target, "xtrain_narrow_across") == 0;
+    if (across || strcmp(target, "xtrain_narrow_batch") == 0) {
+        if (!sizes_of_batch(op, across, &p)) return NULL;
+    } else if (strcmp(target, "xtrain_narrow_product") != 0 || !sizes_of(op, &p)) {
+        return NULL;
+    }
     union {
         narrow_product narrow;
         grouped_product grouped;
@@ -66,7 +92,7 @@ CPU_LOWER(narrow) {
                         .n_out = 1,
                         .state = s,
                         .scratch_bytes = whole ? s->grouped.scratch_bytes : narrow_scratch(&p),
-                        .flops = 2 * (double)p.m * (double)p.rows * (double)p.depth,
+                        .flops = 2 * (double)p.batch * (double)p.m * (double)p.rows * (double)p.depth,
                         .bytes = in + (double)ir_type_bytes(op->out[0].type)};
     *out_done = true;
     return cpu_build_thunk(b, &d);

@@ -7,7 +7,8 @@
  *     reshape(convert(Q) * broadcast(F))                      Q [rows,groups,group] i8, F [rows,groups] f32
  *     reshape((convert(concatenate(Q & 15, Q >> 4)) - 8) * broadcast(F))      Q [rows,groups,group/2] u8
  *
- * each through transposes on its way to the product.
+ * each through transposes on its way to the product. Of bf16 and f16 there are batches too: rows of each batch element
+ * with a matrix of its own, as queries meet keys and values.
  *
  * Many rows of x stay with the kernels of large products, for which a wide copy of the matrix costs little beside the
  * sums. Of integers each product makes copies of its own, of some rows of the matrix at a time (a tile), so that at no
@@ -125,6 +126,71 @@ static xt_status replace(ir_module *m, ir_op *op, const narrow *w) {
     return NULL;
 }
 
+/* --- batches --- */
+typedef struct narrow_batch {
+    ir_value *matrix; /* [batch...,rows,depth], across [batch...,depth,rows] */
+    bool across;
+    int64_t n, m, rows, depth;
+} narrow_batch;
+
+/* Through transposes in front of v, whose dims dims[0..n) are then those of what is returned. */
+static ir_value *dims_through_transposes(ir_value *v, int64_t *dims, int n) {
+    size_t rank;
+    for (ir_value *of; (of = operand_of(v, OP_transpose, 0)); v = of) {
+        const int64_t *permutation = ir_get_ints(v->def, IR_A_permutation, &rank);
+        for (int i = 0; i < n; i++) dims[i] = permutation[dims[i]];
+    }
+    return v;
+}
+
+/* A product of x [batch...,m...,depth] with convert(W), through transposes, which has the batch's dims in front too. */
+static bool find_batch(const ir_op *op, narrow_batch *out) {
+    size_t nb, nl, nr;
+    if (op->code != OP_dot_general || !is_f32(op)) return false;
+    const ir_type *x = op->in[0]->type, *w = op->in[1]->type;
+    const int64_t *lb = ir_get_ints(op, IR_A_lhs_batching_dimensions, &nb),
+                  *rb = ir_get_ints(op, IR_A_rhs_batching_dimensions, &nb),
+                  *l = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &nl),
+                  *r = ir_get_ints(op, IR_A_rhs_contracting_dimensions, &nr);
+    if (!nb || nl != 1 || nr != 1 || w->rank != nb + 2 || l[0] != (int64_t)x->rank - 1 || !x->count || !w->count)
+        return false;
+    int64_t dims[XT_MAX_RANK]; /* the batch's and the sum's, in W */
+    for (size_t i = 0; i < nb; i++) {
+        if (lb[i] != (int64_t)i) return false;
+        dims[i] = rb[i];
+    }
+    dims[nb] = r[0];
+    ir_value *half = dims_through_transposes(op->in[1], dims, (int)nb + 1);
+    if (!(half = operand_of(half, OP_convert, 0)) || (half->type->dtype != XT_BF16 && half->type->dtype != XT_F16))
+        return false;
+    half = dims_through_transposes(half, dims, (int)nb + 1);
+    *out = (narrow_batch){.matrix = half, .n = 1, .depth = x->dims[l[0]], .across = dims[nb] == (int64_t)nb};
+    for (size_t i = 0; i < nb; i++) {
+        if (dims[i] != (int64_t)i) return false;
+        out->n *= x->dims[i];
+    }
+    out->m = x->count / out->n / out->depth;
+    out->rows = w->count / out->n / out->depth;
+    return out->m <= MOST_ROWS && (out->across ? out->rows : out->depth) >= LEAST_DEPTH;
+}
+
+static xt_status replace_batch(ir_module *m, ir_op *op, const narrow_batch *w) {
+    ir_builder b = ir_before(m, op);
+    b.src = op->src;
+    b.path = op->path;
+    const int64_t first = w->across ? w->depth : w->rows, second = w->across ? w->rows : w->depth;
+    ir_value *in[2] = {ir_reshape(&b, op->in[0], 3, (int64_t[]){w->n, w->m, w->depth}),
+                       ir_reshape(&b, w->matrix, 3, (int64_t[]){w->n, first, second})};
+    ir_attr name =
+        ir_attr_string(&b, IR_A_call_target_name, w->across ? "xtrain_narrow_across" : "xtrain_narrow_batch");
+    const ir_type *type = ir_tensor(XT_F32, 3, (int64_t[]){w->n, w->m, w->rows});
+    ir_op *call = in[0] && in[1] && type ? ir_build(&b, OP_custom_call, 2, in, 1, &name, 0, NULL, 1, &type) : NULL;
+    ir_value *all = call ? ir_reshape(&b, &call->out[0], op->out[0].type->rank, op->out[0].type->dims) : NULL;
+    if (!all) return b.status ? b.status : status_oom(0, "a product");
+    ir_replace_uses(m, &op->out[0], all);
+    return NULL;
+}
+
 /* --- many rows: tiles --- */
 /* The integers behind an operand, which may be rounded to its own dtype; *depth as in through_transposes. */
 static bool find_tiled(ir_value *v, int64_t *depth, narrow *out) {
@@ -222,7 +288,13 @@ xt_status cpu_stage_narrow(cpu_builder *b) {
     const bool rounds = may_round();
     int64_t depth;
     narrow w;
+    narrow_batch batch;
     for (ir_op *op = body->first; op; op = op->next) {
+        if (find_batch(op, &batch)) {
+            XT_TRY(replace_batch(m, op, &batch));
+            b->exec->passes->changed = true;
+            continue;
+        }
         if (!is_product(op, &depth)) continue;
         if (is_f32(op) && find_matrix(op->in[1], depth, &w) && (has_few_rows(op) || (rounds && is_whole(&w))))
             XT_TRY(replace(m, op, &w));

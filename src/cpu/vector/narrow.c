@@ -2,10 +2,31 @@
 #include "cpu/vector/narrow.h"
 #include "cpu/vector/simd.h"
 
+enum { TILE = 16, COLUMNS = 256, WORK = 1 << 16 }; /* rows of a task, or columns; multiplications that are worth one */
+
+static int64_t tile_of(const narrow_product *p) {
+    return p->across ? COLUMNS : TILE;
+}
+static int64_t tiles_of(const narrow_product *p) {
+    return (p->rows + tile_of(p) - 1) / tile_of(p);
+}
+static int64_t work_of(const narrow_product *p) { /* multiplications of a task */
+    return (p->rows < tile_of(p) ? p->rows : tile_of(p)) * (p->depth / p->parts + 1) * p->m;
+}
+
 void narrow_plan_for(narrow_product *p, const narrow_set *set) {
-    p->fn = set->fn[p->kind];
+    enum { MOST = 64, LEAST = 64 }; /* parts, and rows of the matrix in one */
+    p->fn = p->across ? set->across[p->kind] : set->fn[p->kind];
     p->lanes = set->lanes;
     p->ordered = 0;
+    p->parts = 1;
+    if (p->across) { /* what one row of x takes decides, so that it gives the same bits among others */
+        double work = (double)p->batch * (double)p->rows * (double)p->depth;
+        int64_t want = work > MOST * (double)WORK ? MOST : (int64_t)(work / WORK) + 1, most = p->depth / LEAST;
+        p->parts = want / (p->batch * tiles_of(p));
+        if (p->parts > most) p->parts = most;
+        if (p->parts < 1) p->parts = 1;
+    }
     if (p->kind != NARROW_U4) return;
     int64_t words = p->group / 8; /* a group's; a block of words is of whole groups, or a group of whole blocks */
     if (words % p->lanes == 0 || p->lanes % words == 0) p->ordered = p->depth / (8 * p->lanes) * (8 * p->lanes);
@@ -28,20 +49,20 @@ typedef struct run {
     const narrow_product *p;
     const float *x, *factors;
     const char *matrix;
-    float *out;
+    float *out; /* [parts][batch][m][rows] */
 } run;
-enum { TILE = 16, WORK = 1 << 16 }; /* rows of a task; multiplications that are worth one */
 
 static void tasks(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const run *r = ctx;
     const narrow_product *p = r->p;
-    for (int64_t row = begin * TILE; row < end * TILE && row < p->rows; row += TILE) {
-        int64_t factor = r->factors ? row * (p->depth / p->group) : 0;
-        p->fn(&(narrow_call){.matrix = r->matrix + (size_t)row * narrow_row_bytes(p->kind, p->depth),
-                             .factors = r->factors ? r->factors + factor : NULL,
-                             .x = r->x,
-                             .out = r->out + row,
+    const int64_t tiles = tiles_of(p);
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t row = t % tiles * TILE, q = t / tiles, matrix_row = q * p->rows + row;
+        p->fn(&(narrow_call){.matrix = r->matrix + (size_t)matrix_row * narrow_row_bytes(p->kind, p->depth),
+                             .factors = r->factors ? r->factors + row * (p->depth / p->group) : NULL,
+                             .x = r->x + q * p->m * p->depth,
+                             .out = r->out + q * p->m * p->rows + row,
                              .rows = p->rows - row < TILE ? p->rows - row : TILE,
                              .depth = p->depth,
                              .group = p->group,
@@ -51,7 +72,29 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+static void tasks_across(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const run *r = ctx;
+    const narrow_product *p = r->p;
+    const int64_t tiles = tiles_of(p);
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t part = t % p->parts, row = t / p->parts % tiles * COLUMNS, q = t / p->parts / tiles;
+        const int64_t from = p->depth * part / p->parts, to = p->depth * (part + 1) / p->parts;
+        const uint16_t *matrix = (const uint16_t *)(const void *)r->matrix + (q * p->depth + from) * p->rows + row;
+        p->fn(&(narrow_call){.matrix = matrix,
+                             .x = r->x + q * p->m * p->depth + from,
+                             .out = r->out + (part * p->batch + q) * p->m * p->rows + row,
+                             .rows = p->rows - row < COLUMNS ? p->rows - row : COLUMNS,
+                             .depth = to - from,
+                             .m = p->m,
+                             .out_stride = p->rows,
+                             .stride = p->rows,
+                             .x_stride = p->depth});
+    }
+}
+
 size_t narrow_scratch(const narrow_product *p) {
+    if (p->parts > 1) return sizeof(float) * (size_t)(p->parts * p->batch * p->m * p->rows);
     return p->ordered ? sizeof(float) * (size_t)(p->m * p->depth) : 0;
 }
 
@@ -89,6 +132,11 @@ void narrow_run(const narrow_product *p, const cpu_team *team, const float *x, c
         team_for(team, p->m, WORK / (4 * p->depth) + 1, order_rows, &o);
         x = scratch;
     }
-    run r = {p, x, factors, matrix, out};
-    team_for(team, (p->rows + TILE - 1) / TILE, WORK / (TILE * p->m * p->depth + 1) + 1, tasks, &r);
+    run r = {p, x, factors, matrix, p->parts > 1 ? scratch : out};
+    team_for(team, p->batch * tiles_of(p) * p->parts, WORK / work_of(p) + 1, p->across ? tasks_across : tasks, &r);
+    if (p->parts == 1) return;
+    const int64_t n = p->batch * p->m * p->rows;
+    memcpy(out, scratch, sizeof *out * (size_t)n);
+    for (int64_t part = 1; part < p->parts; part++)
+        for (int64_t i = 0; i < n; i++) out[i] += scratch[part * n + i];
 }
