@@ -351,8 +351,9 @@ static int run(int argc, char **argv) {
         {"--stop", CLI_LIST, &o.stop_words, "TEXT", "ends the text in front of it; may be given several times"},
         {"--weights", CLI_STRING, &o.weights, "W",
          "in memory as f32, bf16, f16, or those of linear layers as int8 or int4, in groups of 32 (default: a folder's "
-         "as its files have them, else f32); sums are f32, of integers those of prompts from numbers of 16 bits "
-         "(XT_CPU_WHOLE_PRODUCTS=off: from f32)"},
+         "as its files have them, else f32); sums are f32, those of prompts from numbers of 16 bits unless weights are "
+         "f32 "
+         "(XT_CPU_ROUNDED_PRODUCTS=off: from f32)"},
         {"--kv-cache", CLI_STRING, &o.kv_cache, "W",
          "keys and values in memory as f32, f16 or bf16 (f32 where the weights are, else f16)"},
         {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR",
@@ -375,7 +376,7 @@ static int run(int argc, char **argv) {
     generate_model m = {0};
     xt_status s = NULL;
     code = settle(&o);
-    setenv("XT_CPU_WHOLE_PRODUCTS", "on", 0);
+    setenv("XT_CPU_ROUNDED_PRODUCTS", "on", 0);
     if (o.serve >= 0) {
         setenv("XT_WATCHDOG", "off", 0); /* who waits for requests is not hung */
         setenv("XT_GROWTH", "off", 0); /* a step's memory is what the clients sent by then */

@@ -328,6 +328,14 @@ typedef struct program {
     "%y = stablehlo.dot_general %x, %t, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [" contract "] " \
     ": (tensor<2x3x" m "x32xf32>, tensor<" turned "xf32>) -> tensor<2x3x" m "x20xf32>\n"                           \
     "return %y : tensor<2x3x" m "x20xf32>\n}\n"
+/* 33 rows of x that bf16 holds exactly, so that rounding them again changes nothing. */
+#define EXACT(type)                                                                                                \
+    "func.func @main(%g: tensor<33x48xf32>, %w: tensor<20x48x" type ">) -> tensor<33x20xf32> {\n"                  \
+    "%r = stablehlo.convert %g : (tensor<33x48xf32>) -> tensor<33x48xbf16>\n"                                      \
+    "%x = stablehlo.convert %r : (tensor<33x48xbf16>) -> tensor<33x48xf32>\n"                                      \
+    "%f = stablehlo.convert %w : (tensor<20x48x" type ">) -> tensor<20x48xf32>\n"                                  \
+    "%y = stablehlo.dot_general %x, %f, contracting_dims = [1] x [1] : (tensor<33x48xf32>, tensor<20x48xf32>) -> " \
+    "tensor<33x20xf32>\nreturn %y : tensor<33x20xf32>\n}\n"
 #define I8(group, groups)                                                                                            \
     "func.func @main(%x: tensor<1x3x64xf32>, %q: tensor<10x" groups "x" group "xi8>, %s: tensor<10x" groups          \
     "xf32>) -> tensor<1x3x10xf32> {\n"                                                                               \
@@ -397,19 +405,41 @@ static size_t thunks_of(const char *kernel, const char *text) {
     return n;
 }
 
-/* Many rows in whole numbers where XT_CPU_WHOLE_PRODUCTS says so, and the way of a derivative never. */
+/* Many rows with a matrix of bf16: rounded to bf16 where XT_CPU_ROUNDED_PRODUCTS says so and the processor multiplies
+ * such numbers; never with one of f16. */
+static void test_rounded_rows(void **state) {
+    (void)state;
+    const char *texts[2] = {EXACT("bf16"), EXACT("f16")};
+    for (size_t k = 0; k < 4; k++) {
+        const char *text = texts[k % 2];
+        cpu_exec *e = NULL;
+        size_t rounded = 0;
+        setenv("XT_CPU_ROUNDED_PRODUCTS", k < 2 ? "on" : "off", 1);
+        expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = 2}, &e), text);
+        for (size_t t = 0; t < e->plan.n_thunks; t++) {
+            const ir_op *op = e->plan.thunks[t].op;
+            rounded += op && op->code == OP_dot_general && op->in[0]->type->dtype == XT_BF16;
+        }
+        cpu_exec_free(e);
+        assert_int_equal(rounded, k == 0 && simd_has_bf16());
+        differ("rounded rows", text, 1e-5, 2, false);
+    }
+    unsetenv("XT_CPU_ROUNDED_PRODUCTS");
+}
+
+/* Many rows in whole numbers where XT_CPU_ROUNDED_PRODUCTS says so, and the way of a derivative never. */
 static void test_many_rows(void **state) {
     (void)state;
     const char *forward = MANY("", "%y", "tensor<40x16xf32>"), *both = MANY(BACK, "%d", "tensor<40x64xf32>");
     for (size_t on = 0; on < 2; on++) {
-        setenv("XT_CPU_WHOLE_PRODUCTS", on ? "on" : "off", 1);
+        setenv("XT_CPU_ROUNDED_PRODUCTS", on ? "on" : "off", 1);
         size_t here = on && grouped_set_here();
         assert_int_equal(thunks_of("grouped-product", forward), here);
         assert_int_equal(thunks_of("grouped-product", both), here);
         differ("many rows", forward, on ? 1e-3 : 1e-5, 2, false);
         if (!on) differ("many rows, both ways", both, 1e-4, 2, false); /* sums of thousands nearly meet */
     }
-    unsetenv("XT_CPU_WHOLE_PRODUCTS");
+    unsetenv("XT_CPU_ROUNDED_PRODUCTS");
     assert_int_equal(thunks_of("grouped-product", forward), 0);
 }
 
@@ -431,6 +461,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels),        cmocka_unit_test(test_threads),
                                        cmocka_unit_test(test_batches),        cmocka_unit_test(test_whole),
                                        cmocka_unit_test(test_whole_extremes), cmocka_unit_test(test_programs),
-                                       cmocka_unit_test(test_many_rows)};
+                                       cmocka_unit_test(test_many_rows),      cmocka_unit_test(test_rounded_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,11 +13,12 @@
  * Many rows of x stay with the kernels of large products, for which a wide copy of the matrix costs little beside the
  * sums. Of integers each product makes copies of its own, of some rows of the matrix at a time (a tile), so that at no
  * time more than a tile is wide: a backward pass multiplies by the matrices of the forward one, and would keep all of
- * them. Where XT_CPU_WHOLE_PRODUCTS says so, as xtrain generate does, many rows of x meet integers as integers
- * (vector/grouped.h), in the same call as few. */
+ * them. Where XT_CPU_ROUNDED_PRODUCTS says so, as xtrain generate does, many rows of x meet integers as integers
+ * (vector/grouped.h), in the same call as few, and bf16 as bf16. */
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/stages.h"
 #include "cpu/vector/grouped.h"
+#include "cpu/vector/simd.h"
 #include "pass/pass.h"
 
 enum { MOST_ROWS = 32, LEAST_DEPTH = 16, GROUP_UNIT = 32 };
@@ -272,14 +273,33 @@ static xt_status tile(ir_module *m, ir_op *op, const narrow *w, bool adds) {
 
 /* --- many rows: whole numbers --- */
 static bool is_whole(const narrow *w) {
-    if (!w->factors) return false;
+    if (!w->factors || !grouped_set_here()) return false;
     bool nibbles = w->matrix->type->dtype == XT_U8;
     return grouped_fits(nibbles ? NARROW_U4 : NARROW_I8, w->matrix->type->dims[2] * (nibbles ? 2 : 1));
 }
 
+/* x rounded to bf16, where the matrix is bf16 and the processor multiplies such numbers. */
+static bool is_half_product(const ir_op *op, const narrow *w) {
+    return !w->factors && w->matrix->type->dtype == XT_BF16 && !has_few_rows(op) && simd_has_bf16();
+}
+static xt_status round_rows(ir_module *m, ir_op *op, const narrow *w) {
+    ir_builder b = ir_before(m, op);
+    b.src = op->src;
+    b.path = op->path;
+    const int64_t last = (int64_t)op->in[0]->type->rank - 1, along = 1;
+    ir_value *in[2] = {ir_convert(&b, op->in[0], XT_BF16), w->matrix};
+    ir_attr attrs[] = {ir_attr_ints(&b, IR_A_lhs_contracting_dimensions, 1, &last),
+                       ir_attr_ints(&b, IR_A_rhs_contracting_dimensions, 1, &along)};
+    ir_op *dot =
+        in[0] ? ir_build(&b, OP_dot_general, 2, in, BASE_COUNT(attrs), attrs, 0, NULL, 1, &op->out[0].type) : NULL;
+    if (!dot) return b.status ? b.status : status_oom(0, "a product");
+    ir_replace_uses(m, &op->out[0], &dot->out[0]);
+    return NULL;
+}
+
 static bool may_round(void) {
     static const char *const wishes[] = {"off", "on"};
-    return grouped_set_here() && env_choice("XT_CPU_WHOLE_PRODUCTS", BASE_COUNT(wishes), wishes) == 1;
+    return env_choice("XT_CPU_ROUNDED_PRODUCTS", BASE_COUNT(wishes), wishes) == 1;
 }
 
 xt_status cpu_stage_narrow(cpu_builder *b) {
@@ -298,6 +318,8 @@ xt_status cpu_stage_narrow(cpu_builder *b) {
         if (!is_product(op, &depth)) continue;
         if (is_f32(op) && find_matrix(op->in[1], depth, &w) && (has_few_rows(op) || (rounds && is_whole(&w))))
             XT_TRY(replace(m, op, &w));
+        else if (rounds && is_f32(op) && find_matrix(op->in[1], depth, &w) && is_half_product(op, &w))
+            XT_TRY(round_rows(m, op, &w));
         else if (find_tiled(op->in[1], &depth, &w))
             XT_TRY(tile(m, op, &w, depth == 0));
         else

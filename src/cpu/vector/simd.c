@@ -37,6 +37,14 @@ const simd_ops *simd_get(void) {
     return chosen;
 }
 
+bool simd_has_bf16(void) {
+#if defined(__x86_64__)
+    return simd_level() == 2 && __builtin_cpu_supports("avx512bf16");
+#else
+    return false;
+#endif
+}
+
 int simd_level(void) {
     const char *name = simd_get()->name;
     return strcmp(name, "avx512") == 0 ? 2 : strcmp(name, "avx2") == 0;

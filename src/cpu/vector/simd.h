@@ -145,5 +145,6 @@ extern const simd_ops simd_avx2, simd_avx512;
 #endif
 const simd_ops *simd_get(void); /* the best this machine runs, or what XT_CPU_FEATURES allows */
 int simd_level(void); /* of that: 0 base, 1 avx2, 2 avx512 */
+bool simd_has_bf16(void); /* and products of bf16 besides */
 
 #endif

@@ -362,7 +362,7 @@ static const wino_ops ops = {input, gradient, output, kernel, kernel_gradient, p
 
 const wino_ops *wino_get(void) {
 #if defined(__x86_64__)
-    if (simd_level() == 2 && __builtin_cpu_supports("avx512bf16")) return &ops;
+    if (simd_has_bf16()) return &ops;
 #endif
     return NULL;
 }
