@@ -219,6 +219,8 @@ void lazy_assign(xt_tensor state, xt_tensor value); /* types must match */
  * step. False when they cannot. */
 bool lazy_state_swap(xt_tensor a, xt_tensor b);
 xt_status lazy_state_read(xt_tensor state, void *dst, size_t n); /* waits; the value as of the last boundary */
+/* Of a state that is dropped next: a value that is still to be made is made in dst alone, and not on the device. */
+xt_status lazy_state_read_last(xt_tensor state, void *dst, size_t n);
 xt_status lazy_state_write(xt_tensor state, const void *data, size_t n);
 /* --- states in host memory (host_state.c): between steps they can wait there, as a new state waits for its
  * first use --- */

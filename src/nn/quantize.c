@@ -77,13 +77,44 @@ static const ir_type *integers_type(const form *q) {
 }
 
 /* --- states --- */
-static xt_status read_weight(const nn_entry *e, nn_loaded *out) {
-    size_t n = ir_type_bytes(e->type);
-    *out = (nn_loaded){e->type, base_malloc(n ? n : 1)};
-    if (!out->data) return status_oom(n, e->name);
-    XT_TRY(lazy_state_read(e->t, out->data, n));
-    XT_TRY(nn_convert(out, ir_with_dtype(e->type, XT_F32)));
-    if (!all_finite(out->data, e->type->count))
+/* Memory that one weight leaves to the next: touched for the first time it costs more than the numbers. */
+typedef struct room {
+    void *data;
+    size_t n;
+} room;
+static xt_status room_for(room *r, size_t n, const char *what) {
+    if (n <= r->n) return NULL;
+    base_free(r->data);
+    *r = (room){base_malloc(n), n};
+    if (r->data) return NULL;
+    r->n = 0;
+    return status_oom(n, what);
+}
+typedef struct rooms {
+    room narrow, wide;
+} rooms;
+
+/* The state's value as f32, in r. */
+static xt_status read_weight(const nn_entry *e, rooms *r, const float **out) {
+    const ir_type *type = e->type;
+    const size_t n = ir_type_bytes(type), wide = (size_t)type->count * sizeof(float);
+    XT_TRY(room_for(&r->wide, wide, e->name));
+    if (type->dtype == XT_F32) {
+        XT_TRY(lazy_state_read_last(e->t, r->wide.data, n));
+    } else if (nn_converts_some(type->dtype, XT_F32)) {
+        XT_TRY(room_for(&r->narrow, n, e->name));
+        XT_TRY(lazy_state_read_last(e->t, r->narrow.data, n));
+        nn_convert_some(type->dtype, r->narrow.data, XT_F32, r->wide.data, type->count);
+    } else {
+        nn_loaded w = {type, base_malloc(n)};
+        xt_status s = w.data ? lazy_state_read_last(e->t, w.data, n) : status_oom(n, e->name);
+        if (!s) s = nn_convert(&w, ir_with_dtype(type, XT_F32));
+        if (!s) memcpy(r->wide.data, w.data, wide);
+        base_free(w.data);
+        XT_TRY(s);
+    }
+    *out = r->wide.data;
+    if (!all_finite(*out, type->count))
         return status_new(XT_INVALID_ARGUMENT, NULL, "xt_quantize: %s has numbers that are not finite", e->name);
     return NULL;
 }
@@ -111,18 +142,16 @@ static xt_status replace(const xt_src *src, nn_root *r, size_t i, const form *q,
     return NULL;
 }
 
-static xt_status quantize(const xt_src *src, nn_root *r, size_t i, const xt_quantize_opts *o) {
+static xt_status quantize(const xt_src *src, nn_root *r, size_t i, const xt_quantize_opts *o, rooms *memory) {
     const nn_entry *e = &r->entries[i];
     form q = {o->bits, e->type->dims[0], e->type->dims[1] / o->block_size, o->block_size};
-    nn_loaded w;
-    xt_status s = read_weight(e, &w);
+    const float *w = NULL;
+    xt_status s = read_weight(e, memory, &w);
     int64_t groups = q.rows * q.groups, bytes = q.bits == 8 ? q.group : q.group / 2;
     uint8_t *integers = s ? NULL : base_malloc((size_t)(groups * bytes) + 1);
     float *factors = s ? NULL : base_malloc(((size_t)groups + 1) * sizeof *factors);
     if (!s && (!integers || !factors)) s = status_oom((size_t)(groups * bytes), e->name);
-    for (int64_t k = 0; k < groups && !s; k++)
-        quantize_group(&q, (const float *)w.data + k * q.group, &factors[k], integers + k * bytes);
-    base_free(w.data);
+    for (int64_t k = 0; k < groups && !s; k++) quantize_group(&q, w + k * q.group, &factors[k], integers + k * bytes);
     if (!s) return replace(src, r, i, &q, integers, factors);
     base_free(integers);
     base_free(factors);
@@ -157,11 +186,14 @@ int xt_quantize_at(const xt_src *src, xt_module *m, const char *pattern, xt_quan
     if (!s && !full) s = status_oom(strlen(pattern), pattern);
     if (!s && (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain())) s = status_clone(lazy_pending());
     size_t there = s ? 0 : m->root->n;
+    rooms memory = {{0}, {0}};
     for (size_t i = 0; i < there && !s; i++) {
         if (!fits(&m->root->entries[i], full, &o)) continue;
-        s = quantize(src, m->root, i, &o);
+        s = quantize(src, m->root, i, &o, &memory);
         n += !s;
     }
+    base_free(memory.narrow.data);
+    base_free(memory.wide.data);
     base_free(full);
     if (!s) return n;
     lazy_fail(status_at(s, src));

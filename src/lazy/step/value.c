@@ -116,6 +116,16 @@ double xt_item_at(const xt_src *src, xt_tensor t) {
     return lazy_as_double(raw, type->dtype);
 }
 
+xt_status lazy_state_read_last(xt_tensor state, void *dst, size_t n) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
+    if (!s || s->failed || !s->from || s->buf || s->layout || lazy_spmd() || lazy_rehearsing() || rehearsal_on() ||
+        n != ir_type_bytes(s->type))
+        return lazy_state_read(state, dst, n);
+    xt_status e = s->from->fill(s->from->user, s->type, dst);
+    return e ? status_at(status_context(e, "making %s", intern_text(s->name)), src_get(s->src)) : NULL;
+}
+
 xt_status lazy_state_read(xt_tensor state, void *dst, size_t n) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
