@@ -103,6 +103,8 @@ fi
 # (A device plugin is the other side: the skeleton of one is made of the readers and the interpreter.)
 folders=$(printf '%s\n' "${!may[@]}" | paste -sd'|')
 verdict "$(grep -rnE --exclude-dir=device "^#include \"($folders)/" cli models examples include 2>/dev/null)"
+# A thread may use what the process may (src/base/cpus.h).
+verdict "$(grep -rn --include=*.c 'pthread_create(' src | grep -v '^src/base/cpus')"
 # Who adds a file says in the walk what it is for.
 verdict "$(tools/walk.sh)"
 echo "$passed passed, $failed failed"

@@ -43,6 +43,19 @@ base_failed base_failed_here(void) {
     return failed_here;
 }
 
+/* What is left for small blocks when memory ends, given back then, once: enough for a sentence about it and a clean
+ * end, whatever malloc has kept for itself (MALLOC_TOP_PAD_=0: nothing). */
+enum { RESERVE = 64 << 10, SMALL = 16 << 10 };
+static _Atomic(void *) reserve;
+__attribute__((constructor)) static void keep_reserve(void) {
+    atomic_store(&reserve, malloc(RESERVE));
+}
+static bool spends_reserve(size_t n) {
+    void *all = n <= SMALL ? atomic_exchange(&reserve, NULL) : NULL;
+    free(all);
+    return all != NULL;
+}
+
 static void *counted(void *p, size_t n) {
     if (p) return p;
     atomic_fetch_add_explicit(&base_failed_allocations, 1, memory_order_relaxed);
@@ -52,17 +65,25 @@ static void *counted(void *p, size_t n) {
 }
 
 void *base_malloc(size_t n) {
-    return counted(base_alloc_must_fail() ? NULL : in_huge_pages(malloc(n ? n : 1), n), n);
+    if (base_alloc_must_fail()) return counted(NULL, n);
+    void *p = malloc(n ? n : 1);
+    if (!p && spends_reserve(n)) p = malloc(n ? n : 1);
+    return counted(in_huge_pages(p, n), n);
 }
 
 void *base_calloc(size_t count, size_t size) {
     size_t n = SIZE_MAX;
     if (!size_mul(count, size, &n) || base_alloc_must_fail()) return counted(NULL, n);
-    return counted(in_huge_pages(calloc(1, n ? n : 1), n), n);
+    void *p = calloc(1, n ? n : 1);
+    if (!p && spends_reserve(n)) p = calloc(1, n ? n : 1);
+    return counted(in_huge_pages(p, n), n);
 }
 
 void *base_realloc(void *p, size_t n) {
-    return counted(base_alloc_must_fail() ? NULL : realloc(p, n ? n : 1), n);
+    if (base_alloc_must_fail()) return counted(NULL, n);
+    void *q = realloc(p, n ? n : 1);
+    if (!q && spends_reserve(n)) q = realloc(p, n ? n : 1);
+    return counted(q, n);
 }
 
 void base_free(void *p) {

@@ -2,6 +2,7 @@
  * in the ring. Batches are claimed and taken in order, so neither the number of threads nor their speed shows in what
  * the loop sees. */
 #include "data/loader_int.h"
+#include "base/cpus.h"
 
 xt_status loader_put(const ir_type *type, int64_t n, const void *data, device_buffer **out) {
     int64_t dims[XT_MAX_RANK];
@@ -349,7 +350,7 @@ xt_status loader_start(xt_loader *l) {
     l->closed = false;
     counter_max(COUNTER_loader_workers, l->o.workers);
     int error = 0;
-    while (l->running < l->o.workers && !(error = pthread_create(&l->threads[l->running], NULL, work, l))) l->running++;
+    while (l->running < l->o.workers && !(error = cpus_start(&l->threads[l->running], work, l))) l->running++;
     return l->running ? NULL : status_no_thread(error, "the loader's thread");
 }
 

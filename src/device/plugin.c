@@ -2,6 +2,7 @@
  * its attributes. */
 #include <dlfcn.h>
 #include <elf.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -145,7 +146,10 @@ static xt_status load(const char *path, device_plugin *p) {
     if (device_lacks_tpu(device_family_of(path))) device_quiet_tpu();
     if (device_family_of(path) == DEVICE_FAMILY_CUDA) device_cuda_preload(path);
     if (device_family_of(path) == DEVICE_FAMILY_CPU) calm_waiting_threads();
+    cpu_set_t ours;
+    bool known = sched_getaffinity(0, sizeof ours, &ours) == 0;
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (known) sched_setaffinity(0, sizeof ours, &ours); /* an OpenMP runtime that came along binds this thread */
     if (!lib) return status_new(XT_FAILED_PRECONDITION, NULL, "the plugin could not be loaded: %s", dlerror());
     PJRT_GetApi get;
     *(void **)&get = dlsym(lib, "GetPjrtApi");

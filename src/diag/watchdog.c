@@ -4,6 +4,7 @@
  * passed, unless a number of seconds is given. Time in which the whole process did not run (stopped, starved, a machine
  * asleep) does not count: the watchdog itself wakes late then. */
 #include "coll/coll.h"
+#include "base/cpus.h"
 #include "diag/diag.h"
 
 #include <math.h>
@@ -103,7 +104,7 @@ static void start(void) {
     pthread_mutex_lock(&dog.lock);
     if (!dog.running) {
         dog.stopping = false;
-        dog.running = pthread_create(&dog.thread, NULL, watch, NULL) == 0;
+        dog.running = cpus_start(&dog.thread, watch, NULL) == 0;
     }
     pthread_mutex_unlock(&dog.lock);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "coll/coll.h"
+#include "base/cpus.h"
 #include "dist/dist_int.h"
 #include "dist/restart.h"
 #include "dist/supervise.h"
@@ -187,6 +188,7 @@ static xt_status run_in_place(const char *program, char *const *argv, const laun
     if (!st && !(merged = env_merge(&env))) st = status_oom(4096, "a rank's environment");
     if (!st) {
         fflush(NULL);
+        cpus_unbind();
         execve(program, argv, merged);
         st = status_errno("running", program);
     }

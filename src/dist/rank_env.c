@@ -1,10 +1,10 @@
 /* The environment of a rank: who it is, where it meets the others, which device is its own, and its share
  * of the cores. */
-#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "dist/dist_int.h"
+#include "base/cpus.h"
 
 extern char **environ;
 
@@ -61,11 +61,6 @@ char **env_merge(const env_list *e) {
     return merged;
 }
 
-static int cores(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 /* Entry `rank` of CUDA_VISIBLE_DEVICES, or the rank itself. */
 static void cuda_env(int rank, env_list *out) {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -81,7 +76,7 @@ static void cuda_env(int rank, env_list *out) {
 }
 
 xt_status rank_env(const launch_plan *p, const char *rendezvous, double timeout, int rank, env_list *out) {
-    int share = cores() / p->n;
+    int share = cpus_count() / p->n;
     env_add(out, "XT_RANK", "%d", rank);
     env_add(out, "XT_WORLD_SIZE", "%d", p->n);
     env_add(out, "XT_LOCAL_RANK", "%d", rank);

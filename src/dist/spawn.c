@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/private_file.h"
+#include "base/cpus.h"
 #include "crash/crash.h"
 #include "coll/coll.h"
 #include "dist/dist_int.h"
@@ -128,6 +129,7 @@ static void become_rank(const launcher *l, int rank, int out, int err, const sig
 
 static void run_program(char *const *argv, char **env) {
     static const char text[] = "cannot run the program: exec failed\n";
+    cpus_unbind();
     execve(argv[0], argv, env);
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(126);
     _exit(126);

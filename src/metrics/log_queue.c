@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/ending.h"
+#include "base/cpus.h"
 #include "metrics/log_job.h"
 
 /* Seconds without a change: for a sink that another thread is in, for rows when the program ends. */
@@ -82,7 +83,7 @@ static __thread bool on_logger;
 static void *serve(void *unused);
 static bool start(void) { /* under the lock */
     pthread_t t;
-    if (pthread_create(&t, NULL, serve, NULL) != 0) return false;
+    if (cpus_start(&t, serve, NULL) != 0) return false;
     pthread_detach(t);
     return true;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "nn/nn.h"
+#include "base/cpus.h"
 
 /* --- drawing --- */
 enum { DRAW_THREADS = 8, DRAW_PIECE = 1 << 18, TRUNCATED_TRIES = 1000 };
@@ -64,7 +65,7 @@ static void *draw_piece(void *p) {
 static void draw_all(const char *name, const nn_recipe *r, uint64_t seed, int64_t n, int64_t width, float *v) {
     counter_add(COUNTER_parameters_drawn, 1);
     uint64_t stream = hash_bytes(name, strlen(name), (hash128){0, 0}).lo;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    long cores = cpus_count();
     int64_t pieces = n / DRAW_PIECE + 1, most = cores < 1 ? 1 : cores > DRAW_THREADS ? DRAW_THREADS : cores;
     if (pieces > most) pieces = most;
     draw d[DRAW_THREADS];
@@ -72,7 +73,7 @@ static void draw_all(const char *name, const nn_recipe *r, uint64_t seed, int64_
     bool running[DRAW_THREADS] = {false};
     for (int64_t k = 0; k < pieces; k++) {
         d[k] = (draw){v, n * k / pieces, n * (k + 1) / pieces, width, seed, stream, *r};
-        running[k] = k > 0 && pthread_create(&threads[k], NULL, draw_piece, &d[k]) == 0;
+        running[k] = k > 0 && cpus_start(&threads[k], draw_piece, &d[k]) == 0;
     }
     for (int64_t k = 0; k < pieces; k++)
         if (!running[k]) draw_piece(&d[k]);

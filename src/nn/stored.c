@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "format/safetensors.h"
+#include "base/cpus.h"
 #include "nn/nn.h"
 
 enum { THREADS = 4, CHUNK = 1 << 18 }; /* elements of a chunk that is converted or turned */
@@ -114,7 +115,7 @@ static void *read_piece(void *user) {
 }
 
 static xt_status read_pieces(const st_entry *e, bool turned, const ir_type *type, void *memory) {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    long cores = cpus_count();
     int64_t n = cores < 1 ? 1 : cores > THREADS ? THREADS : cores, all = turned ? e->dims[0] : type->count;
     piece p[THREADS];
     pthread_t thread[THREADS];
@@ -122,7 +123,7 @@ static xt_status read_pieces(const st_entry *e, bool turned, const ir_type *type
     xt_status first = NULL;
     for (int64_t k = 0; k < n; k++)
         p[k] = (piece){e, type->dtype, turned, all * k / n, all * (k + 1) / n, memory, NULL};
-    for (int64_t k = 1; k < n; k++) running[k] = pthread_create(&thread[k], NULL, read_piece, &p[k]) == 0;
+    for (int64_t k = 1; k < n; k++) running[k] = cpus_start(&thread[k], read_piece, &p[k]) == 0;
     for (int64_t k = 0; k < n; k++)
         if (!running[k]) read_piece(&p[k]);
     for (int64_t k = 0; k < n; k++) {

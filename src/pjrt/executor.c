@@ -2,6 +2,7 @@
  * team belongs to this thread), and runs tasks in the order they came until it is stopped; what is enqueued by
  * then still runs. */
 #include "pjrt/face.h"
+#include "base/cpus.h"
 
 static xt_status start_device(PJRT_Device *d) {
     PJRT_Client *c = d->client;
@@ -90,7 +91,7 @@ void face_executor_missing(const PJRT_Device *d) {
 }
 
 xt_status face_executor_start(PJRT_Device *d) {
-    int rc = pthread_create(&d->executor, NULL, executor, d);
+    int rc = cpus_start(&d->executor, executor, d);
     d->started = rc == 0;
     char what[200];
     snprintf(what, sizeof what, "the thread of %s", d->description.text);

@@ -1,6 +1,7 @@
 /* Copies between dense arrays and host memory of any layout: NumPy slices, Fortran order, reversed axes. Integers of
  * less than a byte change their form on the way (base/narrow.h). */
 #include "base/narrow.h"
+#include "base/cpus.h"
 #include "pjrt/face.h"
 
 #include <unistd.h>
@@ -88,7 +89,7 @@ void face_copy_in(void *dst, const void *src, size_t n, bool dst_zero) {
     copying part[THREADS];
     pthread_t thread[THREADS];
     bool running[THREADS] = {false};
-    long cores = n >= WORTH_THREADS ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+    long cores = n >= WORTH_THREADS ? cpus_count() : 1;
     size_t parts = cores < 1         ? 1
                    : cores > THREADS ? THREADS
                                      : (size_t)cores,
@@ -98,8 +99,7 @@ void face_copy_in(void *dst, const void *src, size_t n, bool dst_zero) {
         part[k] = (copying){(char *)dst + done, (const char *)src + done, k + 1 == parts || rest < each ? rest : each,
                             dst_zero};
     }
-    for (size_t k = 1; k < parts; k++)
-        running[k] = part[k].n && pthread_create(&thread[k], NULL, copy_piece, &part[k]) == 0;
+    for (size_t k = 1; k < parts; k++) running[k] = part[k].n && cpus_start(&thread[k], copy_piece, &part[k]) == 0;
     for (size_t k = 0; k < parts; k++)
         if (!running[k]) copy_piece(&part[k]);
     for (size_t k = 1; k < parts; k++)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/ending.h"
+#include "base/cpus.h"
 #include "dist/restart.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_listed.h"
@@ -128,7 +129,7 @@ static struct checkpoint_writer *writer_of(xt_trainer *t) {
     if (!w) return NULL;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
-    w->running = pthread_create(&w->thread, NULL, serve, w) == 0;
+    w->running = cpus_start(&w->thread, serve, w) == 0;
     return t->writer = w;
 }
 

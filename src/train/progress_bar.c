@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "lazy/mesh/mesh.h"
+#include "base/cpus.h"
 #include "train/train_int.h"
 
 enum { MAX_VALUES = 6, PAINT_MS = 100, PLAIN_MS = 10000, BAR_CELLS = 24 };
@@ -158,7 +159,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     b->sink = (log_sink){.row = take_row, .user = b};
     log_add_sink(&b->sink);
     b->listening = true;
-    b->running = pthread_create(&b->painter, NULL, serve, b) == 0; /* without a thread: no bar, the training goes on */
+    b->running = cpus_start(&b->painter, serve, b) == 0; /* without a thread: no bar, the training goes on */
     return NULL;
 }
 

@@ -122,6 +122,7 @@ static void memory_falls(void **state) {
 
 int main(void) {
     setenv("XT_SUMMARY", "off", 1);
+    setenv("XT_THREADS", "2", 1); /* tiles are each thread's own */
     setenv("XT_PROGRESS", "off", 1);
     setenv("XT_CACHE", "off", 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_one), cmocka_unit_test(memory_falls)};

@@ -1,5 +1,6 @@
 /* Opening Open MPI: see lib.h. */
 #include "coll/mpi/lib.h"
+#include "base/cpus.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -127,7 +128,7 @@ static xt_status init_within(int64_t deadline, int *out_threads) {
     pthread_t thread;
     int64_t began = coll_now();
     if (!init.begun) {
-        int err = pthread_create(&thread, NULL, init_thread, NULL);
+        int err = cpus_start(&thread, init_thread, NULL);
         if (err) return status_no_thread(err, "the thread for MPI_Init");
         pthread_detach(thread);
         init.begun = true;

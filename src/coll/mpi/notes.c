@@ -3,6 +3,7 @@
  * else is in, which is when the others want to read it. So in the run's group a thread sends what is news. It only
  * sends: what has come is taken in by those who wait (mpi_pump). */
 #include "coll/mpi/mpi_int.h"
+#include "base/cpus.h"
 
 #define NOTE_EVERY_NS 1000000000
 #define NEWS_AFTER_NS 250000000
@@ -41,7 +42,7 @@ void mpi_tell_notes(coll_group *g) {
     mpi_notes *n = &((mpi_state *)g->state)->notes;
     pthread_mutex_lock(&n->lock);
     /* without it notes are a second old, or older */
-    if (!n->running) n->running = pthread_create(&n->teller, NULL, tell_news, g) == 0;
+    if (!n->running) n->running = cpus_start(&n->teller, tell_news, g) == 0;
     pthread_mutex_unlock(&n->lock);
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "coll/mpi/mpi_int.h"
+#include "base/cpus.h"
 
 enum { POLL_US = 100, IDLE_POLLS = 200 /* then it sleeps until something is started */ };
 
@@ -45,7 +46,7 @@ void mpi_progress_begin(coll_group *g) {
     pthread_mutex_lock(&p->lock);
     p->wanted = true;
     /* without it what was started goes on in the calls that follow */
-    if (!p->running && !p->stopping) p->running = pthread_create(&p->thread, NULL, look_after, g) == 0;
+    if (!p->running && !p->stopping) p->running = cpus_start(&p->thread, look_after, g) == 0;
     pthread_cond_signal(&p->changed);
     pthread_mutex_unlock(&p->lock);
 }

@@ -8,11 +8,11 @@
  *    dead is left from a killed run: it is unlinked and made anew; of other words too, whoever starts next with this
  *    user. A file that was unlinked while one waited for the lock is another group's: one looks again. */
 #include "coll/shm/segment.h"
+#include "base/cpus.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -100,11 +100,6 @@ static xt_status check_header(const seg_header *h, size_t file_bytes, int size, 
         name, h->size, size);
 }
 
-static int cores(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 static seg_slot *slots_of(seg_header *h) {
     return (seg_slot *)((char *)h + h->slots_at);
 }
@@ -112,7 +107,7 @@ static seg_slot *slots_of(seg_header *h) {
 static void set_up(seg_header *h, int rank, segment *out) {
     /* About 50 us: longer than an unhindered rank takes, and short where another program has the core and sleeping
      * lets it run. */
-    bool roomy = cores() >= (int)h->size;
+    bool roomy = cpus_count() >= (int)h->size;
     *out = (segment){.head = h, .slots = slots_of(h), .rank = rank, .size = (int)h->size, .spins = roomy ? 2000 : 200};
 }
 

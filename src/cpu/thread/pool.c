@@ -4,6 +4,7 @@
  * checks the word again after it has said that it sleeps, and the caller looks for sleepers after it has opened, so one
  * of the two always sees the other. */
 #include "cpu/thread/pool.h"
+#include "base/cpus.h"
 #include "base/relax.h"
 #include "cpu/thread/openmp.h"
 #include "cpu/thread/team.h"
@@ -177,7 +178,7 @@ pool *pool_new(int threads) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (int i = 0; i < n; i++) {
         p->helpers[i] = (helper){.pool = p, .number = i + 1};
-        if (pthread_create(&p->helpers[i].thread, NULL, help, &p->helpers[i]) != 0) break;
+        if (cpus_start(&p->helpers[i].thread, help, &p->helpers[i]) != 0) break;
         p->n++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);

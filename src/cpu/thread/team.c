@@ -1,10 +1,10 @@
 /* Parallel regions, in the pool or in libgomp's team. */
 #include "cpu/thread/team.h"
+#include "base/cpus.h"
 #include "base/sanitizers.h"
 #include "cpu/thread/openmp.h"
 #include "cpu/thread/pool.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #if defined(__x86_64__)
@@ -20,9 +20,7 @@ int team_default_threads(void) {
     if (env_int("XT_THREADS", &n) && n > 0) return n > 1024 ? 1024 : (int)n;
     const char *openmp = getenv("OMP_NUM_THREADS"); /* a list has a number per level of nesting: the first is ours */
     if (openmp && (n = strtol(openmp, NULL, 10)) > 0) return n > 1024 ? 1024 : (int)n;
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-    return 1;
+    return cpus_count();
 }
 
 /* Flush results (FTZ) and treat inputs (DAZ) below the normal range as zero, as XLA:CPU does: a denormal costs a

@@ -1,6 +1,7 @@
 /* The reader thread: values asked for with xt_when_ready arrive from the device in any order and are handed out in the
  * order they were asked for. */
 #include "base/ending.h"
+#include "base/cpus.h"
 #include "lazy/program/program.h"
 
 #include <math.h>
@@ -56,7 +57,7 @@ static void drop(job *j) {
 
 static void *serve(void *unused);
 static int start(void) { /* pthread_create's error */
-    int error = pthread_create(&rd.thread, NULL, serve, NULL);
+    int error = cpus_start(&rd.thread, serve, NULL);
     if (!error) pthread_detach(rd.thread);
     return error;
 }

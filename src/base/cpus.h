@@ -1,0 +1,18 @@
+/* The processors that this process may use. OpenMP's runtime binds threads to places (OMP_PROC_BIND, OMP_PLACES,
+ * GOMP_CPU_AFFINITY), the one that loads it first of all, and threads that are made later inherit that: all of the
+ * library would share one processor with it. What it does with its own threads is no wish about ours. */
+#ifndef XT_SRC_BASE_CPUS_H
+#define XT_SRC_BASE_CPUS_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+
+/* Those that the calling thread may use, or, where OpenMP has bound it, those of all its places. */
+int cpus_count(void);
+/* pthread_create of a thread that may use all of them. */
+int cpus_start(pthread_t *out, void *(*fn)(void *), void *arg);
+/* In front of exec: what is run next finds all of them. */
+void cpus_unbind(void);
+
+#endif
