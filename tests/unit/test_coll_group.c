@@ -84,6 +84,43 @@ static void key_value_store(void **state) {
     for (int r = 0; r < 3; r++) assert_int_equal(codes[r], 0);
 }
 
+static double cpu_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Puts keys first to last, then reads them all. */
+static double put_and_get(coll_group *g, int first, int last) {
+    char key[32], *value;
+    size_t n;
+    double began = cpu_seconds();
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = first; i < last; i++) {
+            int len = snprintf(key, sizeof key, "key %d", i);
+            if (pass == 0) {
+                assert_null(coll_put(g, key, (size_t)len, (char *)&i, sizeof i));
+                continue;
+            }
+            assert_null(coll_get(g, key, (size_t)len, 0, &value, &n));
+            assert_true(n == sizeof i && memcmp(value, &i, n) == 0);
+            base_free(value);
+        }
+    return cpu_seconds() - began;
+}
+
+/* A key is found among many as among few: keys whose hashes share a chain too. A list of all keys would take some 25
+ * times as long for the second half as for the first tenth. */
+static void many_keys(void **state) {
+    coll_group *g;
+    (void)state;
+    assert_null(coll_open(NULL, 0, 1, 10, &g));
+    double few = put_and_get(g, 0, 2000), more = put_and_get(g, 2000, 38000), many = put_and_get(g, 38000, 40000);
+    print_message("2000 keys: the first %.1f ms, the last %.1f ms\n", few * 1e3, many * 1e3);
+    assert_true(more > 0 && many < 8 * few);
+    coll_close(g);
+}
+
 /* Whoever waits for a value hears at once when another rank has given up: no sleep is long enough on a
  * loaded machine. */
 static void until_others_give_up(coll_group *g) {
@@ -482,6 +519,7 @@ static void each_name_has_its_transport(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(key_value_store),
+        cmocka_unit_test(many_keys),
         cmocka_unit_test(barrier_names_the_missing),
         cmocka_unit_test(a_dead_rank_is_noticed),
         cmocka_unit_test(a_departed_rank_is_noticed),

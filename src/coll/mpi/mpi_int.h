@@ -53,7 +53,7 @@ typedef struct mpi_state {
     pthread_mutex_t io; /* frames: put and get run beside collectives */
     peer *peers;
     pending *sending;
-    map *values; /* stored_value by key, under io */
+    map *values; /* stored_value by key, under io; of a rank that shares no memory with others */
     uint32_t calls; /* collectives of all ranks so far, this one included */
     uint32_t waits; /* the one this rank waits in: a number that its members agree on */
     int64_t told_note; /* when the others last heard what this rank is doing */
@@ -72,7 +72,7 @@ xt_status mpi_send_all(coll_group *g, frame_kind kind, const char *a, size_t a_s
 /* Takes in what has arrived and moves what is on its way out. */
 xt_status mpi_pump(mpi_state *s);
 xt_status mpi_other_failure(mpi_state *s);
-/* under io: what a put stores, here or in another rank */
+/* under io: what a put stores, here or in another rank; for all ranks of the host where they share memory */
 xt_status mpi_keep_value(mpi_state *s, const char *key, size_t key_size, const char *bytes, size_t n);
 
 /* --- notes.c */

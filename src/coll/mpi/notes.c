@@ -1,7 +1,7 @@
 /* What ranks over MPI know of each other's doing. Noting happens in every step, so a note travels once a second at
  * most; one that is held back for that would never travel when the rank then waits in a program whose collective nobody
- * else is in, which is when the others want to read it. So in the run's group a thread sends what is news. It only
- * sends: what has come is taken in by those who wait (mpi_pump). */
+ * else is in, which is when the others want to read it. So in the run's group a thread sends what is news, and takes in
+ * what has come: a host's other ranks may wait for a value (mpi_pump). */
 #include "coll/mpi/mpi_int.h"
 #include "base/cpus.h"
 
@@ -27,11 +27,15 @@ static void *tell_news(void *group) {
         until.tv_nsec += NEWS_AFTER_NS;
         if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
         pthread_cond_timedwait(&n->changed, &n->lock, &until);
-        if (n->stopping || !n->news) continue;
+        if (n->stopping) continue;
+        bool news = n->news;
         n->news = false;
         memcpy(note, s->note, sizeof note);
         pthread_mutex_unlock(&n->lock);
-        if (mpi_lib_usable(s->mpi)) tell(g, note);
+        if (mpi_lib_usable(s->mpi)) {
+            if (news) tell(g, note);
+            xt_status_free(mpi_pump(s)); /* who waits meets the failure as well */
+        }
         pthread_mutex_lock(&n->lock);
     }
     pthread_mutex_unlock(&n->lock);

@@ -6,6 +6,7 @@
 #define WAIT_TOLD_NS 500000000 /* a rank that has waited so long tells the others */
 #define GRACE_NS 1000000000 /* the others began to wait at another time */
 #define LOOK_NS 200000000 /* so often at the processes of this host */
+#define REST_NS 10000000 /* so often a sleeper looks at what other hosts say */
 enum { NAMED = 16 /* hosts: up to here each learns what each of the others calls, above it whether they agree */ };
 
 static bool speaks(const mpi_pipe *p) {
@@ -224,7 +225,9 @@ static xt_status move_network(mpi_pipe *p, bool *moved) {
             f->arrived = f->posted ? 1 : 2;
         }
         in_order &= f->arrived > 0;
-        if (f->arrived == 2 && !f->meeting) begin_spread(p, f);
+        if (f->arrived < 2 || f->meeting) continue;
+        XT_TRY(mpi_pump(p->s)); /* what the others had put before is there for the host's ranks, too */
+        begin_spread(p, f);
     }
     return NULL;
 }
@@ -276,11 +279,21 @@ static xt_status look_here(mpi_pipe *p, patience *w, int64_t now) {
                : NULL;
 }
 
+/* Who does not speak for its host has nothing to ask MPI for: with one piece under way it sleeps until the ranks of its
+ * host have come, which leaves the cores to those that do. *out_came: something goes on. */
+static bool rest_here(mpi_pipe *p, bool *out_came) {
+    flight *f = piece(p, p->first);
+    if (speaks(p) || p->added - p->first != 1 || !f->has_work || f->work.done || !f->work.posted) return false;
+    *out_came = shm_rest(f->stage == STAGE_HOST ? p->hosts.sum : p->hosts.spread, &f->work, REST_NS);
+    return true;
+}
+
 static xt_status wait_a_little(mpi_pipe *p, const coll_job *j, patience *w) {
     mpi_state *s = p->s;
     coll_group *run = group_whole(p->g);
-    mpi_backoff(&w->turn);
-    if (w->turn % 64 != 63 && w->turn <= 1000) return NULL;
+    bool came = false, rested = rest_here(p, &came);
+    if (!rested) mpi_backoff(&w->turn);
+    if (came || (!rested && w->turn % 64 != 63 && w->turn <= 1000)) return NULL;
     XT_TRY(mpi_pump(s));
     XT_TRY(mpi_other_failure(s));
     int64_t now = coll_now();

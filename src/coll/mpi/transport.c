@@ -8,31 +8,48 @@
 #include "coll/mpi/mpi.h"
 #include "coll/mpi/mpi_int.h"
 
-/* --- key-value store --- */
+/* --- key-value store ---
+ * A value goes to each host once: to the first of its ranks that share memory, whose store all of them read. Where a
+ * rank is alone on its host, or hosts have no memory to share, it is kept by each rank. What comes is taken in by who
+ * waits in MPI (mpi_pump), by the thread that tells notes a quarter of a second later (notes.c), and where a piece of
+ * a collective has come from the network: who met the others in it finds what they had put before. */
 
 static xt_status mpi_put(coll_group *g, const char *key, size_t key_size, const char *bytes, size_t n) {
     mpi_state *s = g->state;
+    const mpi_hosts *h = &s->pipe.hosts;
     pthread_mutex_lock(&s->io);
     xt_status st = mpi_keep_value(s, key, key_size, bytes, n);
     pthread_mutex_unlock(&s->io);
-    XT_TRY(st);
-    return mpi_send_all(g, FRAME_PUT, key, key_size, bytes, n);
+    for (int i = 0; i < h->n && !st; i++)
+        if (i != h->own) st = mpi_send_frame(s, h->order[h->begins[i]], FRAME_PUT, key, key_size, bytes, n);
+    return st;
+}
+
+static xt_status look(mpi_state *s, const char *key, size_t key_size, char **out, size_t *out_size, bool *out_found) {
+    coll_group *here = s->pipe.hosts.sum;
+    xt_status st = NULL;
+    if (here) return shm_look(here, key, key_size, out, out_size, out_found);
+    pthread_mutex_lock(&s->io);
+    stored_value *v = map_get(s->values, key, key_size);
+    *out_found = v != NULL;
+    if (v && !(*out = base_malloc(v->size + 1))) st = status_oom(v->size, "a value of the ranks' key-value store");
+    if (v && !st) {
+        memcpy(*out, v->bytes, v->size);
+        (*out)[v->size] = 0;
+        *out_size = v->size;
+    }
+    pthread_mutex_unlock(&s->io);
+    return st;
 }
 
 static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out,
                          size_t *out_size) {
     mpi_state *s = g->state;
     for (int turn = 0;; mpi_backoff(&turn)) {
+        bool found = false;
         XT_TRY(mpi_pump(s));
-        pthread_mutex_lock(&s->io);
-        stored_value *v = map_get(s->values, key, key_size);
-        if (v && (*out = base_malloc(v->size + 1))) {
-            memcpy(*out, v->bytes, v->size);
-            (*out)[v->size] = 0;
-            *out_size = v->size;
-        }
-        pthread_mutex_unlock(&s->io);
-        if (v) return *out ? NULL : status_oom(v->size, "a value of the ranks' key-value store");
+        XT_TRY(look(s, key, key_size, out, out_size, &found));
+        if (found) return NULL;
         XT_TRY(mpi_other_failure(s));
         if (coll_now() > deadline)
             return status_new(XT_DEADLINE_EXCEEDED, NULL,

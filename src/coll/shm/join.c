@@ -51,20 +51,20 @@ static xt_status receive_name(coll_group *g, const coll_group *sub, int64_t dead
     segment *s = g->state;
     char key[40];
     size_t n = key_text(sub, key, sizeof key), size;
+    _Atomic uint32_t *bell = kv_bell(s->head, key, n);
     for (int64_t since = 0;;) {
-        uint32_t bell = atomic_load(&s->head->kv_bell);
-        xt_status st = shm_get(g, key, n, 0, out_name, &size);
-        if (!st && size) return NULL;
-        if (!st)
+        uint32_t seen = atomic_load(bell);
+        bool found;
+        XT_TRY(shm_look(g, key, n, out_name, &size, &found));
+        if (found && size) return NULL;
+        if (found)
             return status_new(XT_ABORTED, NULL,
                               "rank %d could not make the memory of its group of %d ranks; its own message says why",
                               sub->members ? sub->members[0] : sub->segment_ranks[0], sub->size);
-        if (status_code(st) != XT_DEADLINE_EXCEEDED) return st;
-        xt_status_free(st);
-        st = segment_check_rank(s, sub->segment_ranks[0], first_of_group);
+        xt_status st = segment_check_rank(s, sub->segment_ranks[0], first_of_group);
         if (segment_confirm(&st, &since)) return st;
         if (coll_now() >= deadline) return segment_late(s, sub->segment_ranks[0], first_of_group);
-        segment_sleep(&s->head->kv_bell, bell, deadline);
+        segment_sleep(bell, seen, deadline);
     }
 }
 

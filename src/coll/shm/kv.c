@@ -1,8 +1,10 @@
-/* Key-value store in the segment: a log of records under a lock shared by the processes.
+/* Key-value store in the segment: a log of records under a lock shared by the processes, and a table of chains of those
+ * whose keys have the same hash, the newest first.
  *
- * A record is published by moving `kv_used` past it, so a rank that dies while it writes leaves no half record, and its
- * lock is taken over (robust mutex). A key put again gets a new record unless the value has the same size; the last
- * record of a key counts. */
+ * A record is published by making it the head of its chain, so a rank that dies while it writes leaves no half record,
+ * and its lock is taken over (robust mutex). A key put again gets a new record unless the value has the same size; the
+ * last record of a key counts. Who waits for a key sleeps on the bell of its chains: n ranks that each put a value and
+ * wait for another's wake n times, not n times n. */
 #include "coll/shm/segment.h"
 
 #include <errno.h>
@@ -10,13 +12,36 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { CHAINS = 4096, BELLS = 256 };
+
+typedef struct kv_table {
+    uint32_t heads[CHAINS]; /* where in the log a chain's first record begins, and 1; 0: it has none */
+    _Alignas(64) _Atomic uint32_t bells[BELLS];
+} kv_table;
+
 typedef struct kv_record {
-    uint32_t key_size, value_size;
+    uint32_t key_size, value_size, next; /* next: as in heads */
     char bytes[]; /* key, then value; the next record begins at a multiple of 8 */
 } kv_record;
 
-size_t kv_log_bytes(void) {
-    return (size_t)4 << 20;
+size_t kv_bytes(void) {
+    return sizeof(kv_table) + ((size_t)4 << 20);
+}
+
+static kv_table *table_of(seg_header *h) {
+    return (kv_table *)(void *)((char *)h + h->kv_at);
+}
+
+static kv_record *record_at(seg_header *h, uint32_t place) {
+    return place ? (kv_record *)(void *)((char *)h + h->kv_at + sizeof(kv_table) + place - 1) : NULL;
+}
+
+static size_t chain_of(const char *key, size_t key_size) {
+    return (size_t)(hash_bytes(key, key_size, (hash128){0, 0}).lo % CHAINS);
+}
+
+_Atomic uint32_t *kv_bell(seg_header *h, const char *key, size_t key_size) {
+    return &table_of(h)->bells[chain_of(key, key_size) % BELLS];
 }
 
 xt_status kv_init(seg_header *h) {
@@ -46,29 +71,27 @@ static size_t record_bytes(size_t key_size, size_t value_size) {
 }
 
 static kv_record *find(seg_header *h, const char *key, size_t key_size) {
-    char *log = (char *)h + h->kv_at;
-    size_t used = atomic_load(&h->kv_used);
-    kv_record *found = NULL;
-    for (size_t at = 0; at < used;) {
-        kv_record *rec = (kv_record *)(log + at);
-        if (rec->key_size == key_size && memcmp(rec->bytes, key, key_size) == 0) found = rec;
-        at += record_bytes(rec->key_size, rec->value_size);
-    }
-    return found;
+    kv_record *rec = record_at(h, table_of(h)->heads[chain_of(key, key_size)]);
+    while (rec && (rec->key_size != key_size || memcmp(rec->bytes, key, key_size) != 0)) rec = record_at(h, rec->next);
+    return rec;
 }
 
 static xt_status append(seg_header *h, const char *key, size_t key_size, const char *value, size_t value_size) {
-    size_t used = atomic_load(&h->kv_used), need = record_bytes(key_size, value_size);
-    if (need > h->kv_bytes - used)
+    size_t used = h->kv_used, need = record_bytes(key_size, value_size), room = h->kv_bytes - sizeof(kv_table);
+    uint32_t *head = &table_of(h)->heads[chain_of(key, key_size)];
+    if (need > room - used)
         return status_new(XT_RESOURCE_EXHAUSTED, NULL,
                           "the ranks' key-value store is full: %zu of %zu bytes used, %zu wanted for key '%.*s'", used,
-                          (size_t)h->kv_bytes, need, (int)(key_size > 80 ? 80 : key_size), key);
-    kv_record *rec = (kv_record *)((char *)h + h->kv_at + used);
+                          room, need, (int)(key_size > 80 ? 80 : key_size), key);
+    h->kv_used = used + need; /* who dies here has taken room, and no more */
+    kv_record *rec = record_at(h, (uint32_t)used + 1);
     rec->key_size = (uint32_t)key_size;
     rec->value_size = (uint32_t)value_size;
+    rec->next = *head;
     memcpy(rec->bytes, key, key_size);
     if (value_size) memcpy(rec->bytes + key_size, value, value_size);
-    atomic_store(&h->kv_used, used + need);
+    atomic_thread_fence(memory_order_release);
+    *head = (uint32_t)used + 1;
     return NULL;
 }
 
@@ -83,13 +106,14 @@ xt_status shm_put(coll_group *g, const char *key, size_t key_size, const char *v
         st = append(h, key, key_size, value, value_size);
     }
     pthread_mutex_unlock(&h->kv_lock);
-    atomic_fetch_add(&h->kv_bell, 1);
-    syscall(SYS_futex, (uint32_t *)&h->kv_bell, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    _Atomic uint32_t *bell = kv_bell(h, key, key_size);
+    atomic_fetch_add(bell, 1);
+    syscall(SYS_futex, (uint32_t *)bell, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
     return st;
 }
 
-static xt_status try_get(seg_header *h, const char *key, size_t key_size, char **out, size_t *out_size,
-                         bool *out_found) {
+xt_status shm_look(coll_group *g, const char *key, size_t key_size, char **out, size_t *out_size, bool *out_found) {
+    seg_header *h = ((segment *)g->state)->head;
     XT_TRY(lock(h));
     xt_status st = NULL;
     kv_record *rec = find(h, key, key_size);
@@ -118,18 +142,28 @@ static xt_status no_value(segment *s, const char *key, size_t key_size) {
     return st;
 }
 
+/* Whether a rank that might still put it has gone: looked at as often as a sleeper wakes by itself, for each of n who
+ * wait looks at n processes. */
+static xt_status look_at_others(segment *s, int64_t *looked, int64_t *since) {
+    int64_t now = coll_now();
+    if (now - *looked < SEGMENT_SLICE_NS && !*since) return NULL;
+    *looked = now;
+    xt_status st = NULL;
+    for (int r = 0; r < s->size && !st; r++)
+        if (r != s->rank) st = segment_check_rank(s, r, "a read of the key-value store");
+    return segment_confirm(&st, since) ? st : NULL;
+}
+
 xt_status shm_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out, size_t *out_size) {
     segment *s = g->state;
-    for (int64_t since = 0;;) {
-        uint32_t bell = atomic_load(&s->head->kv_bell);
+    _Atomic uint32_t *bell = kv_bell(s->head, key, key_size);
+    for (int64_t since = 0, looked = coll_now();;) {
+        uint32_t seen = atomic_load(bell);
         bool found = false;
-        XT_TRY(try_get(s->head, key, key_size, out, out_size, &found));
+        XT_TRY(shm_look(g, key, key_size, out, out_size, &found));
         if (found) return NULL;
         if (coll_now() >= deadline) return no_value(s, key, key_size);
-        xt_status st = NULL;
-        for (int r = 0; r < s->size && !st; r++)
-            if (r != s->rank) st = segment_check_rank(s, r, "a read of the key-value store");
-        if (segment_confirm(&st, &since)) return st;
-        segment_sleep(&s->head->kv_bell, bell, deadline);
+        XT_TRY(look_at_others(s, &looked, &since));
+        segment_sleep(bell, seen, deadline);
     }
 }

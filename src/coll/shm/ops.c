@@ -4,8 +4,8 @@
  * all_reduce goes by turns, so that it can be left while another rank is late (shm_advance without a deadline). Of a
  * small message: each rank copies its data once and folds all ranks' itself; one wait. Larger: in step t a rank writes
  * the others' shares of chunk t into its `in` area, folds its own share of chunk t-1 from all ranks' `in` (its own data
- * are read where they are) into its `out` area and its data, and copies the others' results of chunk t-2 from their
- * `out`. Each rank folds 1/size of every chunk, always in rank order, so the bits do not depend on who folds. */
+ * are read where they are) into its data and the sums of all ranks, and copies those of chunk t-2. Each rank folds
+ * 1/size of every chunk, always in rank order, so the bits do not depend on who folds. */
 #include "coll/shm/segment.h"
 #include "coll/shm/shm.h"
 
@@ -41,14 +41,15 @@ static size_t chunk_count(const chunked *c, size_t chunk) {
     return c->count - begin < c->per_chunk ? c->count - begin : c->per_chunk;
 }
 
+/* All of the chunk but its own share, which nobody else reads. */
 static void give_shares(const chunked *c, size_t chunk, int parity) {
-    char *in = segment_area(c->s, c->s->rank, parity), *from = c->data + chunk * c->per_chunk * c->elem;
+    const segment *s = c->s;
     size_t n = chunk_count(c, chunk);
-    for (int r = 0; r < c->s->size; r++) {
-        share part = share_of(n, c->s->size, r);
-        if (r != c->s->rank && part.count)
-            memcpy(in + part.begin * c->elem, from + part.begin * c->elem, part.count * c->elem);
-    }
+    share own = share_of(n, s->size, s->rank);
+    char *in = segment_area(s, s->rank, parity), *from = c->data + chunk * c->per_chunk * c->elem;
+    size_t begin = own.begin * c->elem, end = (own.begin + own.count) * c->elem;
+    memcpy(in, from, begin);
+    memcpy(in + end, from + end, n * c->elem - end);
 }
 
 static void fold_share(const chunked *c, size_t chunk, int in_parity, int out_parity) {
@@ -59,18 +60,12 @@ static void fold_share(const chunked *c, size_t chunk, int in_parity, int out_pa
     for (int r = 0; r < s->size; r++) c->src[r] = segment_area(s, r, in_parity) + part.begin * c->elem;
     c->src[s->rank] = own;
     reduce_fold(c->op, c->dtype, own, c->src, s->size, part.count);
-    memcpy(segment_area(s, s->rank, 2 + out_parity) + part.begin * c->elem, own, part.count * c->elem);
+    memcpy(segment_sums(s, out_parity) + part.begin * c->elem, own, part.count * c->elem);
 }
 
 static void take_results(const chunked *c, size_t chunk, int parity) {
     char *to = c->data + chunk * c->per_chunk * c->elem;
-    size_t n = chunk_count(c, chunk);
-    for (int r = 0; r < c->s->size; r++) {
-        share part = share_of(n, c->s->size, r);
-        if (r != c->s->rank && part.count)
-            memcpy(to + part.begin * c->elem, segment_area(c->s, r, 2 + parity) + part.begin * c->elem,
-                   part.count * c->elem);
-    }
+    memcpy(to, segment_sums(c->s, parity), chunk_count(c, chunk) * c->elem);
 }
 
 /* --- one all_reduce as turns: the work of a turn, then a step that all ranks must reach before the next turn --- */
@@ -182,6 +177,10 @@ xt_status shm_advance_work(coll_group *g, shm_work *w, int64_t deadline) {
     }
     if (src != on_stack) base_free(src);
     return st;
+}
+
+bool shm_rest(coll_group *g, const shm_work *w, int64_t ns) {
+    return w->posted && segment_rest(g->state, ns);
 }
 
 xt_status shm_check_work(coll_group *g, const shm_work *w, int64_t *since) {

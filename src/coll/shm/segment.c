@@ -11,8 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A sleeping rank looks at the others' processes this often; "noticed within a second" is met with room. */
-#define SLICE_NS 200000000
 #define CONFIRM_NS 150000000
 enum { SCANNED = 16 /* ranks: in a larger segment steps and calls are counted */ };
 
@@ -23,7 +21,7 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t seen, int64_t ns) {
 
 void segment_sleep(_Atomic uint32_t *word, uint32_t seen, int64_t deadline) {
     int64_t left = deadline - coll_now();
-    if (left > SLICE_NS) left = SLICE_NS;
+    if (left > SEGMENT_SLICE_NS) left = SEGMENT_SLICE_NS;
     if (left > 0) futex_wait(word, seen, left);
 }
 
@@ -255,7 +253,7 @@ static xt_status wait_step(segment *s, uint64_t want, int64_t deadline, const ch
         if (all_reached(s, want)) break;
         /* Looking at n processes costs each of n waiters more than the step itself. */
         int64_t now = coll_now();
-        if (now - looked >= SLICE_NS || now_left != left || since) {
+        if (now - looked >= SEGMENT_SLICE_NS || now_left != left || since) {
             looked = now;
             left = now_left;
             st = segment_check_missing(s, want, what);
@@ -310,6 +308,18 @@ void segment_post(segment *s, const call_desc *call) {
 }
 
 bool segment_reached(segment *s) {
+    return all_reached(s, s->step);
+}
+
+bool segment_rest(segment *s, int64_t ns) {
+    for (int i = 0; i < s->spins; i++) {
+        if (all_reached(s, s->step)) return true;
+        base_relax();
+    }
+    atomic_fetch_add(&s->head->sleepers, 1);
+    uint32_t bell = atomic_load(&s->head->bell);
+    if (!all_reached(s, s->step)) futex_wait(&s->head->bell, bell, ns);
+    atomic_fetch_sub(&s->head->sleepers, 1);
     return all_reached(s, s->step);
 }
 

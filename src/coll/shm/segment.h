@@ -1,6 +1,7 @@
 /* The shared-memory segment of a group: one mapping that all ranks of a host see.
  *
- * Layout: header | one slot per rank | key-value log | per rank four areas of `area` bytes (in0, in1, out0, out1).
+ * Layout: header | one slot per rank | key-value table and log | per rank two areas of `area` bytes (by parity) | two
+ * for sums, of which each rank writes a share.
  * Invariants:
  *  1. A rank's `seq` counts the steps it has reached. Step s is complete when every slot's seq is >= s.
  *     Joining is step 1.
@@ -21,6 +22,7 @@
 #include <stdatomic.h>
 
 #include "coll/core/group.h"
+#include "coll/shm/shm.h"
 
 typedef enum slot_state { SLOT_EMPTY, SLOT_JOINED, SLOT_CLOSED, SLOT_FAILED } slot_state;
 
@@ -49,8 +51,7 @@ typedef struct seg_header {
     _Atomic uint64_t calls_sum[2];
     _Atomic uint32_t given_up; /* ranks whose state is SLOT_FAILED */
     _Atomic uint32_t left; /* how often a rank has left, given up or not */
-    _Alignas(64) _Atomic uint32_t kv_bell;
-    _Atomic uint64_t kv_used;
+    _Alignas(64) uint64_t kv_used; /* of the log; under kv_lock */
     pthread_mutex_t kv_lock; /* shared between processes and robust */
 } seg_header;
 
@@ -70,6 +71,9 @@ typedef struct segment {
     const int *parent_ranks;
 } segment;
 
+/* A sleeping rank looks at the others' processes this often; "noticed within a second" is met with room. */
+#define SEGMENT_SLICE_NS 200000000
+
 /* Making and finding segments (segment_file.c). segment_attach registers the rank; segment_detach unmaps. */
 xt_status segment_attach(const char *name, int rank, int size, int64_t deadline, segment *out);
 void segment_detach(segment *s);
@@ -80,6 +84,7 @@ xt_status segment_step(segment *s, const call_desc *call, int64_t deadline, cons
  * is posted at a time. */
 void segment_post(segment *s, const call_desc *call);
 bool segment_reached(segment *s);
+bool segment_rest(segment *s, int64_t ns); /* sleeps until it is reached, or a rank leaves, at most so long: reached? */
 xt_status segment_settle(segment *s, const call_desc *call, int64_t deadline, const char *what);
 void segment_ring(segment *s);
 void segment_note(segment *s, const char *text);
@@ -118,9 +123,10 @@ xt_status shm_join(coll_group *g, const char *name, const coll_ops *ops, const c
 xt_status shm_duplicate_name(coll_group *g, const char *tag, int64_t deadline, char **out_name);
 
 /* Key-value log (kv.c). */
-size_t kv_log_bytes(void);
+size_t kv_bytes(void);
+/* What rings when a value is put under that key, or one that shares its chain. */
+_Atomic uint32_t *kv_bell(seg_header *h, const char *key, size_t key_size);
 xt_status kv_init(seg_header *h);
-xt_status shm_put(coll_group *g, const char *key, size_t key_size, const char *value, size_t value_size);
 xt_status shm_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out, size_t *out_size);
 
 /* Collectives over areas (ops.c). */
@@ -132,9 +138,12 @@ xt_status shm_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *
                              int64_t deadline);
 xt_status shm_permute(coll_group *g, int to, int from, const void *src, size_t bytes, void *dst, int64_t deadline);
 
-static inline char *segment_area(const segment *s, int rank, int which) {
-    /* which: 0, 1 = in by parity; 2, 3 = out by parity */
-    return (char *)s->head + s->head->areas_at + ((size_t)rank * 4 + (size_t)which) * s->head->area;
+static inline char *segment_area(const segment *s, int rank, int parity) {
+    return (char *)s->head + s->head->areas_at + ((size_t)rank * 2 + (size_t)parity) * s->head->area;
+}
+
+static inline char *segment_sums(const segment *s, int parity) {
+    return segment_area(s, s->size, parity);
 }
 
 #endif

@@ -23,7 +23,7 @@
 #include "base/private_file.h"
 
 #define MAGIC 0x31676573636f7478u /* any fixed number */
-#define VERSION 5
+#define VERSION 6
 #define MAX_RANKS 4096
 
 static size_t round_up(size_t n, size_t to) {
@@ -32,17 +32,17 @@ static size_t round_up(size_t n, size_t to) {
 
 /* Large areas let the chunks of big messages hide the waits; many ranks share what is sensible for one host. */
 static size_t area_bytes(int size) {
-    return size <= 8 ? (size_t)512 << 10 : size <= 64 ? (size_t)128 << 10 : (size_t)32 << 10;
+    return size <= 8 ? (size_t)512 << 10 : size <= 64 ? (size_t)256 << 10 : (size_t)128 << 10;
 }
 
 static seg_header plan_layout(int size) {
     seg_header h = {.magic = MAGIC, .version = VERSION, .size = (uint32_t)size};
     h.slots_at = round_up(sizeof(seg_header), 4096);
     h.kv_at = round_up(h.slots_at + (size_t)size * sizeof(seg_slot), 4096);
-    h.kv_bytes = kv_log_bytes();
+    h.kv_bytes = round_up(kv_bytes(), 4096);
     h.areas_at = h.kv_at + h.kv_bytes;
     h.area = area_bytes(size);
-    h.bytes = h.areas_at + (size_t)size * 4 * h.area;
+    h.bytes = h.areas_at + ((size_t)size + 1) * 2 * h.area;
     return h;
 }
 
@@ -105,10 +105,10 @@ static seg_slot *slots_of(seg_header *h) {
 }
 
 static void set_up(seg_header *h, int rank, segment *out) {
-    /* About 50 us: longer than an unhindered rank takes, and short where another program has the core and sleeping
-     * lets it run. */
-    bool roomy = cpus_count() >= (int)h->size;
-    *out = (segment){.head = h, .slots = slots_of(h), .rank = rank, .size = (int)h->size, .spins = roomy ? 2000 : 200};
+    /* With a core for each: about 50 us, longer than an unhindered rank takes, and short where another program has the
+     * core and sleeping lets it run. Where ranks share cores the one that is waited for may need this rank's. */
+    int roomy = cpus_count(), spins = roomy >= (int)h->size ? 2000 : 400 * roomy / (int)h->size;
+    *out = (segment){.head = h, .slots = slots_of(h), .rank = rank, .size = (int)h->size, .spins = spins};
 }
 
 static void take_slot(segment *s) {

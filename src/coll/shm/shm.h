@@ -28,12 +28,19 @@ typedef struct shm_work {
 } shm_work;
 /* As far as it goes without waiting (deadline 0), or to the end. */
 xt_status shm_advance_work(coll_group *g, shm_work *w, int64_t deadline);
+/* Sleeps until all ranks have come to where w, which is neither done nor can go on, waits for them, at most so long;
+ * false: they have not. */
+bool shm_rest(coll_group *g, const shm_work *w, int64_t ns);
 /* An error when a rank that it waits for has ended, left or given up; NULL while they may still come. */
 xt_status shm_check_work(coll_group *g, const shm_work *w, int64_t *since); /* since: begins at 0 */
 /* One more segment of some ranks of g, or of all, told apart by key; takes segment_ranks. Their slots in g say what
  * they do. */
 xt_status shm_side_group(coll_group *g, int *segment_ranks, int rank, int size, uint64_t key, int64_t deadline,
                          coll_group **out);
+
+/* Of g's key-value store: puts a value, and looks whether there is one (base_free), without waiting for it. */
+xt_status shm_put(coll_group *g, const char *key, size_t key_size, const char *value, size_t value_size);
+xt_status shm_look(coll_group *g, const char *key, size_t key_size, char **out, size_t *out_size, bool *out_found);
 
 /* Messages call the ranks of g by these numbers, where they are part of a larger run. Borrowed. */
 void shm_rename_ranks(coll_group *g, const int *ranks);
