@@ -101,6 +101,8 @@ void output_fold_ranks(int n); /* how many ranks the run has; 0: none, nothing i
 bool output_fold(output_stream *o, const char *p, size_t n, bool ours, str *out);
 bool output_fold_waits(void); /* there are lines that wait for other ranks */
 void output_fold_flush(int fd, int64_t older_than_ms); /* writes those that have waited so long */
+/* At the end of a run: all that wait, and which ranks said later what had been shown. */
+void output_fold_end(int fd);
 
 /* --- killed.c --- */
 /* The black box a rank left behind when it was killed: moved to its crash folder, whose name is given, or (keep =

@@ -3,6 +3,10 @@
  * numbers are one, the first rank's; numbers behind a colon are those of source lines, and differ. A report's second,
  * indented line has the figures of one rank; which ranks did not make it is said too.
  *
+ * A line that has been shown and that another rank says later is not shown again: which ranks said it too stands at the
+ * run's end, or when TOLD newer lines have been shown. Then numbers may differ only within NEAR_MS: a later line with
+ * others is of another moment.
+ *
  * Invariants: lines of a rank stay in their order (what the program itself says pushes out what waits, and what is
  * complete goes with all that came before it); at most MOST lines wait, the oldest goes first. */
 #include <ctype.h>
@@ -11,12 +15,13 @@
 
 #include "dist/dist_int.h"
 
-enum { MOST = 128, MOST_RANKS = 1024 };
+enum { MOST = 128, TOLD = 64, NEAR_MS = 10000, MOST_RANKS = 1024 };
 
 typedef struct report {
     int64_t number, born_ns;
     char *text, *figures;
     uint64_t said[MOST_RANKS / 64];
+    uint64_t late[MOST_RANKS / 64]; /* of these, those that said it when it had been shown */
     int count, fd;
     bool line; /* not of a report */
     bool differs; /* in numbers */
@@ -24,6 +29,8 @@ typedef struct report {
 
 static report waiting[MOST]; /* oldest first; the launcher has one thread */
 static size_t n_waiting;
+static report told[TOLD]; /* lines that have been shown, oldest first */
+static size_t n_told;
 static int ranks;
 static int64_t made;
 
@@ -40,49 +47,92 @@ static bool is_report(const char *p, size_t n) {
     return begins(p, n, "compile ") || begins(p, n, "execution ") || begins(p, n, "disk hit: ");
 }
 
-static bool has_said(const report *w, int rank) {
-    return w->said[rank / 64] >> (rank % 64) & 1;
+static bool is_in(const uint64_t *set, int rank) {
+    return set[rank / 64] >> (rank % 64) & 1;
 }
 
-/* "0-3,5" of the ranks that said it, or of the others. */
-static void list_ranks(const report *w, bool said, str *out) {
-    bool first = true;
+static void put_in(uint64_t *set, int rank) {
+    set[rank / 64] |= (uint64_t)1 << (rank % 64);
+}
+
+static bool has_said(const report *w, int rank) {
+    return is_in(w->said, rank);
+}
+
+/* "0-3,5" of the ranks that are in the set, or not. *out_n: how many. */
+static void list_ranks(const uint64_t *set, bool in, str *out, int *out_n) {
+    int n = 0;
     for (int r = 0; r < ranks; r++) {
-        if (has_said(w, r) != said) continue;
+        if (is_in(set, r) != in) continue;
         int last = r;
-        while (last + 1 < ranks && has_said(w, last + 1) == said) last++;
-        str_printf(out, first ? "%d" : ",%d", r);
+        while (last + 1 < ranks && is_in(set, last + 1) == in) last++;
+        str_printf(out, n ? ",%d" : "%d", r);
         if (last > r) str_printf(out, "-%d", last);
-        first = false;
+        n += last - r + 1;
         r = last;
     }
+    *out_n = n;
+}
+
+static void name_ranks(const uint64_t *set, str *out) {
+    str list = STR_INIT;
+    int n;
+    list_ranks(set, true, &list, &n);
+    str_printf(out, "[rank%s %s] ", n == 1 ? "" : "s", str_cstr(&list));
+    str_free(&list);
 }
 
 static void write_report(const report *w, str *out) {
-    str_append(out, w->count > 1 ? "[ranks " : "[rank ");
-    list_ranks(w, true, out);
-    str_printf(out, "] %s%s", w->text, w->differs ? " (the first's numbers)" : "");
+    int n;
+    name_ranks(w->said, out);
+    str_printf(out, "%s%s", w->text, w->differs ? " (the first's numbers)" : "");
     if (w->count < ranks && !w->line) {
         str_append(out, " (not on rank ");
-        list_ranks(w, false, out);
+        list_ranks(w->said, false, out, &n);
         str_putc(out, ')');
     }
     str_putc(out, '\n');
     if (!w->figures) return;
-    str_append(out, w->count > 1 ? "[ranks " : "[rank ");
-    list_ranks(w, true, out);
-    str_printf(out, "] %s\n", w->figures);
+    name_ranks(w->said, out);
+    str_printf(out, "%s\n", w->figures);
 }
 
-static void drop(size_t i) {
-    base_free(waiting[i].text);
-    base_free(waiting[i].figures);
-    memmove(&waiting[i], &waiting[i + 1], (--n_waiting - i) * sizeof *waiting);
+/* Who said it after it had been shown: its beginning tells which line is meant. */
+static void write_late(const report *w, str *out) {
+    enum { BEGINNING = 60 };
+    bool any = false;
+    for (size_t i = 0; i < BASE_COUNT(w->late); i++) any = any || w->late[i];
+    if (!any) return;
+    size_t n = strlen(w->text), part = strcspn(w->text, "\n");
+    if (part > BEGINNING) part = BEGINNING;
+    while (part && part < n && ((unsigned char)w->text[part] & 0xc0) == 0x80) part--;
+    name_ranks(w->late, out);
+    str_printf(out, "said so too, later: %.*s%s\n", (int)part, w->text, part < n ? "..." : "");
+}
+
+static void release(report *w) {
+    base_free(w->text);
+    base_free(w->figures);
+}
+
+static void take_out(report *list, size_t *n, size_t i) {
+    memmove(&list[i], &list[i + 1], (--*n - i) * sizeof *list);
 }
 
 static void push_out(size_t i, str *out) {
-    write_report(&waiting[i], out);
-    drop(i);
+    report w = waiting[i];
+    write_report(&w, out);
+    take_out(waiting, &n_waiting, i);
+    if (!w.line || w.count == ranks) {
+        release(&w);
+        return;
+    }
+    if (n_told == TOLD) {
+        write_late(&told[0], out);
+        release(&told[0]);
+        take_out(told, &n_told, 0);
+    }
+    told[n_told++] = w;
 }
 
 /* --- alike --- */
@@ -112,20 +162,33 @@ static bool alike(const char *a, const char *b, size_t n_b, bool *out_differ) {
     return a == end_a && b == end_b;
 }
 
-static report *find(const output_stream *o, const char *p, size_t n, bool line) {
-    for (size_t i = 0; i < n_waiting; i++) {
-        report *w = &waiting[i];
-        bool differ;
+static report *find(report *list, size_t n_list, const output_stream *o, const char *p, size_t n, bool line) {
+    for (size_t i = 0; i < n_list; i++) {
+        report *w = &list[i];
+        bool differ, shown = list == told;
         if (w->line != line || w->fd != o->to || has_said(w, o->rank) || !alike(w->text, p, n, &differ)) continue;
-        if (differ && !line) continue;
+        if (differ && (!line || (shown && clock_ns() - w->born_ns > (int64_t)NEAR_MS * 1000000))) continue;
         w->differs = w->differs || differ;
         return w;
     }
     return NULL;
 }
 
+/* A line that another rank has said, and that was shown. */
+static bool is_told(const output_stream *o, const char *p, size_t n) {
+    report *w = find(told, n_told, o, p, n, true);
+    if (!w) return false;
+    put_in(w->said, o->rank);
+    put_in(w->late, o->rank);
+    return true;
+}
+
 static bool take(output_stream *o, const char *p, size_t n, bool line, str *out) {
-    report *w = find(o, p, n, line);
+    report *w = find(waiting, n_waiting, o, p, n, line);
+    if (!w && line && is_told(o, p, n)) {
+        o->report = 0;
+        return true;
+    }
     if (!w) {
         if (n_waiting == MOST) push_out(0, out);
         char *text = base_strndup(p, n);
@@ -133,7 +196,7 @@ static bool take(output_stream *o, const char *p, size_t n, bool line, str *out)
         w = &waiting[n_waiting++];
         *w = (report){.number = ++made, .born_ns = clock_ns(), .text = text, .fd = o->to, .line = line};
     }
-    w->said[o->rank / 64] |= (uint64_t)1 << (o->rank % 64);
+    put_in(w->said, o->rank);
     w->count++;
     o->report = line ? 0 : w->number;
     if (!line || w->count < ranks) return true;
@@ -173,6 +236,16 @@ bool output_fold_waits(void) {
     return n_waiting > 0;
 }
 
+static void write_out(int fd, str *out) {
+    for (size_t at = 0; at < out->len;) {
+        ssize_t wrote = write(fd, out->data + at, out->len - at);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) break;
+        at += (size_t)wrote;
+    }
+    str_free(out);
+}
+
 void output_fold_flush(int fd, int64_t older_than_ms) {
     str out = STR_INIT;
     int64_t now = clock_ns();
@@ -182,11 +255,16 @@ void output_fold_flush(int fd, int64_t older_than_ms) {
         else
             i++;
     }
-    for (size_t at = 0; at < out.len;) {
-        ssize_t wrote = write(fd, out.data + at, out.len - at);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0) break;
-        at += (size_t)wrote;
+    write_out(fd, &out);
+}
+
+void output_fold_end(int fd) {
+    str out = STR_INIT;
+    output_fold_flush(fd, 0);
+    for (size_t i = 0; i < n_told; i++) {
+        if (told[i].fd == fd) write_late(&told[i], &out);
+        release(&told[i]);
     }
-    str_free(&out);
+    n_told = 0;
+    write_out(fd, &out);
 }

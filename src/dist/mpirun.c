@@ -89,7 +89,8 @@ static xt_status run_mpirun(const mpirun_group *group) {
 
 /* --- watching it --- */
 
-enum { SIGNAL_GRACE_MS = 5000, POLL_MS = 20 };
+enum { SIGNAL_GRACE_MS = 5000, POLL_MS = 20, FOLD_MS = 1000 /* over a network words come later */ };
+#define LONGEST ((size_t)64 << 10) /* of a line that is kept until it is whole */
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 static volatile sig_atomic_t signals[NSIG]; /* how often each came */
@@ -144,6 +145,10 @@ typedef struct passage {
     int from, to; /* from < 0: at its end */
     int failures; /* of reads, one after the other */
     bool names_rank; /* mpirun has said which rank failed */
+    output_stream *ranks; /* [n_ranks], of stderr: whose lines are folded; NULL: bytes go on as they are */
+    int n_ranks;
+    bool raw; /* in a line that is none of the library's */
+    str line; /* the beginning of one that may be */
     size_t kept; /* how much of its last words may begin such a message */
     char last[32];
 } passage;
@@ -162,6 +167,65 @@ static void look_for_rank(passage *p, const char *bytes, size_t n) {
     memcpy(p->last, end - p->kept, p->kept);
 }
 
+static void write_on(passage *p, const char *bytes, size_t n) {
+    for (size_t at = 0; at < n && p->to >= 0;) {
+        ssize_t k = write(p->to, bytes + at, n - at);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0) p->to = -1;
+        if (k < 0) break;
+        at += (size_t)k;
+    }
+}
+
+/* How long the "[rank 12] " is that the text begins with, 0: it has no such beginning, -1: it may still become one. */
+static int rank_prefix(const str *line, int *out_rank) {
+    static const char word[] = "[rank ";
+    const char *p = str_cstr(line);
+    size_t fixed = sizeof word - 1, n = line->len < fixed ? line->len : fixed, digits;
+    if (memcmp(p, word, n) != 0) return 0;
+    if (line->len <= fixed) return -1;
+    digits = strspn(p + fixed, "0123456789");
+    if (!digits || digits > 6) return 0;
+    const char *end = p + fixed + digits;
+    if (!*end || (end[0] == ']' && !end[1])) return -1;
+    *out_rank = atoi(p + fixed);
+    return end[0] == ']' && end[1] == ' ' ? (int)(fixed + digits + 2) : 0;
+}
+
+/* A whole line of the library in some rank: shown once for all that say it. */
+static void pass_line(passage *p, str *out) {
+    int rank = -1, prefix = rank_prefix(&p->line, &rank);
+    size_t end = p->line.len;
+    while (end && (p->line.data[end - 1] == '\n' || p->line.data[end - 1] == '\r')) end--;
+    bool known = prefix > 0 && rank < p->n_ranks && end >= (size_t)prefix;
+    if (!known || !output_fold(&p->ranks[rank], p->line.data + prefix, end - (size_t)prefix, true, out))
+        str_appendn(out, p->line.data, p->line.len);
+    str_clear(&p->line);
+}
+
+/* What the program writes goes on as it comes, behind what waits: nobody knows of which rank it is. */
+static void pass_bytes(passage *p, const char *bytes, size_t n, str *out) {
+    for (size_t i = 0; i < n; i++) {
+        bool ends = bytes[i] == '\n' || bytes[i] == '\r';
+        int rank;
+        if (p->raw) {
+            str_putc(out, bytes[i]);
+            p->raw = !ends;
+            continue;
+        }
+        str_putc(&p->line, bytes[i]);
+        if (p->line.failed || (rank_prefix(&p->line, &rank) == 0 || p->line.len > LONGEST)) {
+            write_on(p, str_cstr(out), out->len);
+            str_clear(out);
+            output_fold_flush(p->to, 0);
+            str_appendn(out, str_cstr(&p->line), p->line.len);
+            str_clear(&p->line);
+            p->raw = !ends;
+        } else if (ends)
+            pass_line(p, out);
+    }
+}
+
 static bool pass_output(passage *p) {
     char bytes[16384];
     ssize_t n = p->from >= 0 ? read(p->from, bytes, sizeof bytes) : -1;
@@ -171,13 +235,33 @@ static bool pass_output(passage *p) {
         p->from = -1;
     }
     if (n <= 0) return false;
-    for (ssize_t at = 0, k; at < n && p->to >= 0; at += k) {
-        k = write(p->to, bytes + at, (size_t)(n - at));
-        if (k < 0 && errno == EINTR) k = 0;
-        if (k < 0) p->to = -1;
-        if (k < 0) break;
+    if (!p->ranks) {
+        write_on(p, bytes, (size_t)n);
+        return true;
     }
+    str out = STR_INIT;
+    pass_bytes(p, bytes, (size_t)n, &out);
+    write_on(p, str_cstr(&out), out.len);
+    str_free(&out);
     return true;
+}
+
+/* What the ranks' libraries say goes to stderr. */
+static void fold_begin(passage *p, int ranks) {
+    p->ranks = base_calloc((size_t)ranks, sizeof *p->ranks);
+    if (!p->ranks) return; /* then every rank's lines are shown */
+    p->n_ranks = ranks;
+    for (int r = 0; r < ranks; r++) output_open(&p->ranks[r], -1, p->to, r, -1);
+    output_fold_ranks(ranks);
+}
+
+static void fold_end(passage *p) {
+    if (!p->ranks) return;
+    write_on(p, str_cstr(&p->line), p->line.len);
+    output_fold_end(STDERR_FILENO);
+    output_fold_ranks(0);
+    str_free(&p->line);
+    base_free(p->ranks);
 }
 
 static void wait_for_news(const passage *p, int ms) {
@@ -227,17 +311,20 @@ xt_status mpirun_run(const mpirun_group *group, int *out_code, int *out_told) {
     errno = failed;
     if (w.pid < 0) return status_errno("starting", "mpirun");
     passage p[] = {{.from = out[0], .to = STDOUT_FILENO}, {.from = err[0], .to = STDERR_FILENO}};
+    fold_begin(&p[1], group->n);
     for (int i = 0; i < 2; i++) fcntl(p[i].from, F_SETFL, O_NONBLOCK);
     for (bool over = false, more = true; !over || more;) {
         pid_t ended = over ? w.pid : waitpid(w.pid, &status, WNOHANG);
         over = ended == w.pid || (ended < 0 && errno != EINTR);
         more = pass_output(&p[0]);
         more = pass_output(&p[1]) || more;
+        output_fold_flush(STDERR_FILENO, FOLD_MS);
         if (!over) pass_on(&w);
         if (!over && !more) wait_for_news(p, POLL_MS);
     }
     for (int i = 0; i < 2; i++)
         if (p[i].from >= 0) close(p[i].from); /* a daemon that outlives mpirun may have the other end */
+    fold_end(&p[1]);
     *out_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (w.told && *out_code == 1) *out_code = 128 + w.told; /* mpirun's code for its own signal */
     *out_told = w.told;

@@ -437,7 +437,7 @@ static xt_status start_and_wait(launcher *l, int *out_code) {
         start_watcher(l);
     }
     wait_all(l, &signals.mask);
-    output_fold_flush(STDERR_FILENO, 0);
+    output_fold_end(STDERR_FILENO);
     stop_watcher(l);
     signals_give_back(&signals);
     *out_code = l->first >= 0 ? exit_code(l->ranks[l->first].status) : 0;

@@ -55,6 +55,19 @@ check "and -nx a mistake" [ "$?$(grep -c "'x' is no value for -n" "$err")" = 21 
 "$XTRAIN" launch -n 2 -- sh -c 'for i in $(seq 2000); do echo line $i; done; echo done >"$0.$XT_RANK"' "$tmp/read" \
     2>"$err" | head -n 1 >"$out"
 check "who stops reading ends no run" [ "$(cat "$tmp/read.0" "$tmp/read.1" 2>&1 | tr '\n' ' ')" = "done done " ]
+# The library's lines begin with the rank. What ranks say alike is shown once, whoever of them is late, and where Open
+# MPI starts them too.
+late='[ $RANK = 1 ] && sleep 1.5; echo "[rank $RANK] a warning of all" >&2; echo "mine $RANK"'
+for n in 2 4; do
+    say "$XTRAIN" launch -n $n -- sh -c "RANK=\$XT_RANK; $late"
+    check "a late rank's warning is not shown again, $n ranks" \
+        [ "$(grep -c '^\[rank.*\] a warning of all$' "$err")" = 1 ]
+    check "which rank was late is told, $n ranks" grep -q '^\[rank 1\] said so too, later: a warning of all$' "$err"
+    command -v mpirun >/dev/null || continue
+    say "$XTRAIN" launch -n $n --host localhost:$n -- sh -c "RANK=\$OMPI_COMM_WORLD_RANK; $late"
+    check "nor by mpirun, $n ranks" [ "$(grep -c '^\[rank.*\] a warning of all$' "$err")" = 1 ]
+    check "nor is anything lost, $n ranks" [ "$(grep -c '^mine' "$out")$(grep -c ' later: a warn' "$err")" = ${n}1 ]
+done
 say "$XTRAIN" launch -n 2 --log-dir "$tmp/logs" -- sh -c 'echo to out $XT_RANK; sleep 0.2; echo to err $XT_RANK >&2'
 check "--log-dir: a file a rank" \
     [ "$(cat "$tmp/logs/rank_0.log" "$tmp/logs/rank_1.log" | tr '\n' '|')" = "to out 0|to err 0|to out 1|to err 1|" ]

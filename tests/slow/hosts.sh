@@ -183,6 +183,14 @@ check "has the losses of one rank to 1e-5" awk "$near" <(losses "$tmp/one") <(lo
 on_a "$XTRAIN" launch -n 4 --host 10.77.0.1,10.77.0.2 -- "$tmp/p" who >"$out" 2>&1
 check "xtrain launch --host" [ "$(grep -c 'here, on host-[ab]' "$out")" = 4 ]
 
+on_a "$XTRAIN" launch -n 4 --host 10.77.0.1,10.77.0.2 --log-dir "$tmp/logs" -- sh -c '
+    [ $OMPI_COMM_WORLD_RANK = 3 ] && sleep 3
+    echo "[rank $OMPI_COMM_WORLD_RANK] a warning of all" >&2' >"$out" 2>&1
+check "a warning of all ranks is shown once" [ "$(grep -c '^\[rank.*\] a warning of all$' "$out")" = 1 ]
+check "with those that it came from" says '^\[ranks 0-2\] a warning of all$'
+check "and who was late" says '^\[rank 3\] said so too, later: a warning of all$'
+check "each rank has its own log" [ "$(find "$tmp/logs" -name stderr -size +0 | wc -l)" = 4 ]
+
 # A PJRT client of four processes on two hosts: what each puts, all get; over MPI.
 hosts 2:2 -x RECORD_OF -x RECORD_TO -x XT_DEVICE="$BUILD/record_plugin.so" "$tmp/p" open
 check "a plugin's client spans the hosts" [ $? = 0 ]
