@@ -57,8 +57,9 @@ static void report_partitioning(const pass_ctx *c) {
     str text = STR_INIT;
     str_printf(&text,
                "partitioned over %d devices: %zu all_reduce, %zu reduce_scatter, %zu all_gather, %zu all_to_all, %zu "
-               "local slices",
-               c->partitions, s->all_reduce, s->reduce_scatter, s->all_gather, s->all_to_all, s->slices);
+               "collective_permute, %zu local slices",
+               c->partitions, s->all_reduce, s->reduce_scatter, s->all_gather, s->all_to_all, s->collective_permute,
+               s->slices);
     if (s->whole)
         str_printf(&text, "; %zu op%s (%s first) on whole operands, for want of a rule", s->whole,
                    s->whole == 1 ? "" : "s", s->whole_first);

@@ -16,7 +16,7 @@
 #include "ir/ir.h"
 
 typedef struct pass_spmd_stats { /* what pass_lower_spmd did */
-    size_t all_reduce, all_gather, reduce_scatter, all_to_all, slices;
+    size_t all_reduce, all_gather, reduce_scatter, all_to_all, collective_permute, slices;
     size_t whole; /* ops without a rule whose operands had to be made whole */
     const char *whole_first; /* the first of them, static */
 } pass_spmd_stats;

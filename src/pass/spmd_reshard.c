@@ -374,6 +374,7 @@ ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode comb
 static ir_value *permute(spmd *s, ir_value *v, const int64_t *pairs) {
     ir_attr attrs[] = {ir_attr_ints2(&s->b, IR_A_source_target_pairs, (size_t)s->grid.devices, 2, pairs),
                        ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1)};
+    s->stats->collective_permute++;
     return collective(s, OP_collective_permute, v, BASE_COUNT(attrs), attrs, NULL, v->type);
 }
 

@@ -29,7 +29,7 @@ typedef struct job {
     /* seen */
     double loss[STEPS];
     float weights[WEIGHTS];
-    int n_weights, gathers;
+    int n_weights, gathers, sends;
     int64_t bytes;
 } job;
 
@@ -150,6 +150,7 @@ static int train(int rank, void *arg) {
     }
     if (rank == 0) {
         if (listens >= 0) j->gathers = collectives(listens, " all_gather");
+        if (listens >= 0) j->sends = collectives(listens, " collective_permute");
         memcpy(j->weights, w, sizeof w);
         j->n_weights = at;
         j->bytes = bytes;
@@ -205,6 +206,7 @@ static void same_as_one(void **state) {
                i % 2 ? "1F1B" : "GPipe", j->gathers, (long long)j->bytes, (long long)one->bytes);
         alike(j, one);
         if (l.data * l.tensor == 1) assert_int_equal(j->gathers, 0); /* sends alone, and sums */
+        assert_true(j->sends >= 2); /* forward, and back */
         assert_true(j->bytes < one->bytes / l.stage + one->bytes / 10);
         munmap(j, sizeof *j);
     }
