@@ -209,6 +209,26 @@ static void store(coll_group *g, int rank, int size) {
     free(large);
 }
 
+/* More than the memory that a host's ranks share has room for. */
+static void more_than_fits(coll_group *g, int rank, int size) {
+    enum { EACH = 40 };
+    char key[16], *value;
+    size_t n;
+    char *large = malloc(65536);
+    for (int i = 0; i < EACH; i++) {
+        memset(large, 'a' + (rank + i) % 20, 65536);
+        int len = snprintf(key, sizeof key, "m%d/%d", rank, i);
+        RANK_OK(coll_put(g, key, (size_t)len, large, 65536));
+    }
+    for (int i = 0; i < EACH * size; i++) {
+        int r = i % size, k = i / size, len = snprintf(key, sizeof key, "m%d/%d", r, k);
+        RANK_OK(coll_get(g, key, (size_t)len, 60000, &value, &n));
+        RANK_CHECK(n == 65536 && value[0] == 'a' + (r + k) % 20 && value[65535] == value[0]);
+        base_free(value);
+    }
+    free(large);
+}
+
 static int rank_main(const char *what) {
     coll_group *g;
     RANK_OK(coll_run_group(&g));
@@ -223,6 +243,8 @@ static int rank_main(const char *what) {
     }
     if (strcmp(what, "hosts") == 0) {
         values(g, rank, size);
+        store(g, rank, size);
+        more_than_fits(g, rank, size);
         moves(g, rank, size);
         reductions(g, rank, size);
         started(g, rank, size);

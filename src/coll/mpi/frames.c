@@ -29,18 +29,25 @@ static xt_status send_bytes(mpi_state *s, int to, const char *p, size_t n) {
     return NULL;
 }
 
-xt_status mpi_send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b,
-                         size_t b_size) {
+/* Under io. */
+static xt_status send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b,
+                            size_t b_size) {
     frame head = {kind, (uint32_t)a_size, (uint32_t)b_size, kind == FRAME_WAIT ? s->waits : s->calls};
     str all = STR_INIT;
     str_appendn(&all, (char *)&head, sizeof head);
     if (a_size) str_appendn(&all, a, a_size);
     if (b_size) str_appendn(&all, b, b_size);
-    pthread_mutex_lock(&s->io); /* whole frames: put may run beside a barrier */
     xt_status st =
         all.failed ? status_oom(a_size + b_size, "a message to another rank") : send_bytes(s, to, all.data, all.len);
-    pthread_mutex_unlock(&s->io);
     str_free(&all);
+    return st;
+}
+
+xt_status mpi_send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b,
+                         size_t b_size) {
+    pthread_mutex_lock(&s->io); /* whole frames: put may run beside a barrier */
+    xt_status st = send_frame(s, to, kind, a, a_size, b, b_size);
+    pthread_mutex_unlock(&s->io);
     return st;
 }
 
@@ -50,8 +57,7 @@ xt_status mpi_send_all(coll_group *g, frame_kind kind, const char *a, size_t a_s
     return NULL;
 }
 
-xt_status mpi_keep_value(mpi_state *s, const char *key, size_t key_size, const char *bytes, size_t n) {
-    if (s->pipe.hosts.sum) return shm_put(s->pipe.hosts.sum, key, key_size, bytes, n);
+static xt_status keep_here(mpi_state *s, const char *key, size_t key_size, const char *bytes, size_t n) {
     stored_value *v = base_malloc(sizeof *v + n);
     void *old = NULL;
     if (!v) return status_oom(n, "a value of the ranks' key-value store");
@@ -65,10 +71,34 @@ xt_status mpi_keep_value(mpi_state *s, const char *key, size_t key_size, const c
     return NULL;
 }
 
+/* Where the host's store is full its ranks keep the value themselves, each its own. */
+static xt_status keep_each(mpi_state *s, const char *key, size_t key_size, const char *bytes, size_t n) {
+    const mpi_hosts *h = &s->pipe.hosts;
+    xt_status st = keep_here(s, key, key_size, bytes, n);
+    for (int i = 0; i < h->here && !st; i++)
+        if (i != h->place) st = send_frame(s, h->order[h->begins[h->own] + i], FRAME_PUT, key, key_size, bytes, n);
+    return st;
+}
+
+xt_status mpi_keep_value(mpi_state *s, const char *key, size_t key_size, const char *bytes, size_t n) {
+    coll_group *here = s->pipe.hosts.sum;
+    if (!here) return keep_here(s, key, key_size, bytes, n);
+    xt_status st = shm_put(here, key, key_size, bytes, n);
+    if (!st || status_code(st) != XT_RESOURCE_EXHAUSTED) return st;
+    xt_status_free(st);
+    return keep_each(s, key, key_size, bytes, n);
+}
+
+static xt_status take_value(mpi_state *s, int from, const frame *f, const char *a) {
+    const mpi_hosts *h = &s->pipe.hosts;
+    bool neighbour = h->sum && h->lead[from] == h->order[h->begins[h->own]];
+    return (neighbour ? keep_here : mpi_keep_value)(s, a, f->a_size, a + f->a_size, f->b_size);
+}
+
 static xt_status take_frame(mpi_state *s, int from, const frame *f, const char *a) {
     peer *p = &s->peers[from];
     switch ((frame_kind)f->kind) {
-    case FRAME_PUT: return mpi_keep_value(s, a, f->a_size, a + f->a_size, f->b_size);
+    case FRAME_PUT: return take_value(s, from, f, a);
     case FRAME_FAILED:
         if (!s->other_failed.len) {
             str_printf(&s->other_failed, "rank %d has given up: ", from);

@@ -53,7 +53,7 @@ typedef struct mpi_state {
     pthread_mutex_t io; /* frames: put and get run beside collectives */
     peer *peers;
     pending *sending;
-    map *values; /* stored_value by key, under io; of a rank that shares no memory with others */
+    map *values; /* stored_value by key, under io; of what is not in memory that a host shares */
     uint32_t calls; /* collectives of all ranks so far, this one included */
     uint32_t waits; /* the one this rank waits in: a number that its members agree on */
     int64_t told_note; /* when the others last heard what this rank is doing */

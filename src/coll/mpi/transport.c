@@ -10,9 +10,9 @@
 
 /* --- key-value store ---
  * A value goes to each host once: to the first of its ranks that share memory, whose store all of them read. Where a
- * rank is alone on its host, or hosts have no memory to share, it is kept by each rank. What comes is taken in by who
- * waits in MPI (mpi_pump), by the thread that tells notes a quarter of a second later (notes.c), and where a piece of
- * a collective has come from the network: who met the others in it finds what they had put before. */
+ * rank is alone on its host, hosts have no memory to share, or their store is full, it is kept by each rank. What comes
+ * is taken in by who waits in MPI (mpi_pump), by the thread that tells notes a quarter of a second later (notes.c), and
+ * where a piece of a collective has come from the network: who met the others in it finds what they had put before. */
 
 static xt_status mpi_put(coll_group *g, const char *key, size_t key_size, const char *bytes, size_t n) {
     mpi_state *s = g->state;
@@ -28,7 +28,6 @@ static xt_status mpi_put(coll_group *g, const char *key, size_t key_size, const 
 static xt_status look(mpi_state *s, const char *key, size_t key_size, char **out, size_t *out_size, bool *out_found) {
     coll_group *here = s->pipe.hosts.sum;
     xt_status st = NULL;
-    if (here) return shm_look(here, key, key_size, out, out_size, out_found);
     pthread_mutex_lock(&s->io);
     stored_value *v = map_get(s->values, key, key_size);
     *out_found = v != NULL;
@@ -39,7 +38,7 @@ static xt_status look(mpi_state *s, const char *key, size_t key_size, char **out
         *out_size = v->size;
     }
     pthread_mutex_unlock(&s->io);
-    return st;
+    return st || v || !here ? st : shm_look(here, key, key_size, out, out_size, out_found);
 }
 
 static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out,
