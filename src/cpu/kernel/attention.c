@@ -449,15 +449,6 @@ static xt_status share_mask(attn_state *s) {
     return ok ? NULL : status_oom((size_t)n * sizeof *s->mask_of, "a plan");
 }
 
-static double sum_flops(const ir_block *b, double *out_transcendentals) {
-    double flops = 0;
-    for (const ir_op *op = b->first; op; op = op->next) {
-        flops += cpu_op_flops(op);
-        *out_transcendentals += cpu_op_transcendentals(op);
-    }
-    return flops;
-}
-
 CPU_LOWER(attention) {
     const attn_call *t = cpu_build_exec(b)->tiles;
     while (t && t->op != op) t = t->next;
@@ -502,7 +493,7 @@ CPU_LOWER(attention) {
                /* the rest's are counted by the whole one */
             part_of = form == REST ? (double)(t->total_rows % t->rows) / (double)t->rows : 1;
         const ir_func *f = form >= SHORT ? t->skips[form - SHORT].body : t->body;
-        d.flops += (double)t->batch * part_of * sum_flops(f->body, &of_function);
+        d.flops += (double)t->batch * part_of * cpu_block_flops(f->body, &of_function);
         d.transcendentals += (double)t->batch * part_of * of_function;
     }
     *out_done = true;

@@ -47,6 +47,7 @@ CPU_LOWER(conv_any);
 CPU_LOWER(lapack);
 CPU_LOWER(linalg_call);
 CPU_LOWER(attention);
+CPU_LOWER(rowwise);
 CPU_LOWER(eig);
 CPU_LOWER(narrow);
 CPU_LOWER(sparse);

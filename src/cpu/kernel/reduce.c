@@ -253,7 +253,7 @@ CPU_LOWER(reduce) {
     s->tiles = (s->axes.run + ROW_TILE - 1) / ROW_TILE;
     int64_t tasks = s->axes.inner_reduced ? s->axes.keep : s->axes.keep * s->tiles, work = t->count;
     s->parts = 1;
-    if (tasks < 64 && work > 32768) {
+    if (tasks < 64 && work > 32768 && !cpu_build_exec(b)->is_tile) { /* a tile has one thread */
         int64_t want = work / 16384 / tasks + 1;
         s->split_run = s->axes.inner_reduced && s->axes.red < want;
         int64_t most = s->axes.inner_reduced ? (s->split_run ? s->axes.run / 1024 + 1 : s->axes.red) : s->axes.red;

@@ -169,7 +169,7 @@ CPU_LOWER(reduce_fused) {
                               .init = init,
                               .keep = axes.keep,
                               .run = axes.run,
-                              .parts = parts_of(&axes)};
+                              .parts = cpu_build_exec(b)->is_tile ? 1 : parts_of(&axes)};
     remat.vprog = remat.folding = NULL; /* the thunk's */
     s->partial_at = (thread_bytes(s) * (size_t)cpu_build_threads(b) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
     *out_done = true;

@@ -42,7 +42,7 @@ typedef struct cpu_thunk_desc {
 xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d);
 /* A kernel looks at an op and takes it (emits thunks) or leaves it: *out_done. */
 typedef xt_status (*cpu_lower_fn)(cpu_builder *b, const ir_op *op, bool *out_done);
-enum { CPU_LOWER_WAYS = 6 };
+enum { CPU_LOWER_WAYS = 7 };
 struct norm_fusion;
 typedef struct cpu_lowering { /* the kernels, as the planner knows them */
     cpu_lower_fn ways[OP_COUNT][CPU_LOWER_WAYS]; /* asked in order */

@@ -7,18 +7,23 @@ static bool is_slow(const ir_op *op) {
            op->code == OP_remainder || cpu_op_transcendentals(op) > 0;
 }
 
-/* Marks, from the end, the ops of the group that v needs (needed[i]); false: too many. */
-static bool find_needed(const group *g, const ir_value *v, size_t ops, size_t slow, bool *needed) {
+/* Marks, from the end, the ops of the group that v needs (needed[i]); false: too many. In a tile or a block of rows
+ * arrays are in the nearest caches: there no function is computed twice. */
+static bool find_needed(const cpu_builder *b, const group *g, const ir_value *v, size_t ops, size_t slow,
+                        bool *needed) {
     uint64_t epoch = ir_new_epoch();
+    bool shared = false, function = false;
     ((ir_value *)(uintptr_t)v)->mark = epoch;
     for (size_t i = g->n; i-- > 0;) {
         const ir_op *op = g->ops[i];
         if (op->out[0].mark != epoch) continue;
         if (!ops-- || (is_slow(op) && !slow--)) return false;
+        shared |= op->out[0].uses > 1;
+        function |= cpu_op_transcendentals(op) > 0;
         needed[i] = true;
         for (uint32_t k = 0; k < op->n_in; k++) op->in[k]->mark = epoch;
     }
-    return true;
+    return !(b->exec->is_tile && shared && function);
 }
 
 void group_remat_free(group_remat *c) {
@@ -66,7 +71,7 @@ xt_status group_rematerialise(cpu_builder *b, const ir_value *v, size_t ops, siz
     uint64_t in_place;
     size_t bytes = 0;
     xt_status s = needed ? NULL : status_oom(0, "a fused loop");
-    if (s || !find_needed(g, v, ops, slow, needed)) goto done;
+    if (s || !find_needed(b, g, v, ops, slow, needed)) goto done;
     if ((s = write_program(b, gi, needed, &from, out, &p)) || !p) goto done;
     for (size_t i = 0; i < from.n_in; i++) bytes += build_bytes_read(b, from.in[i], &from.refs[i]);
     if (v->uses > 1 && bytes > ir_type_bytes(v->type) + ir_type_bytes(v->type) / 4) goto done;

@@ -87,3 +87,12 @@ double cpu_op_flops(const ir_op *op) {
 double cpu_op_transcendentals(const ir_op *op) {
     return ir_op_infos[op->code].flags & IR_TRANSCENDENTAL ? count_of(op->out[0].type) : 0;
 }
+
+double cpu_block_flops(const ir_block *b, double *out_transcendentals) {
+    double flops = 0;
+    for (const ir_op *op = b->first; op; op = op->next) {
+        flops += cpu_op_flops(op);
+        *out_transcendentals += cpu_op_transcendentals(op);
+    }
+    return flops;
+}

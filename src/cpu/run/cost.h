@@ -6,5 +6,7 @@
 
 double cpu_op_flops(const ir_op *op);
 double cpu_op_transcendentals(const ir_op *op);
+/* Of all ops of a block; *out_transcendentals grows by theirs. */
+double cpu_block_flops(const ir_block *b, double *out_transcendentals);
 
 #endif

@@ -2,7 +2,7 @@
  * the chain and leaving it. Groups are treated from the last to the first, because later ones say which numbers of rows
  * of earlier ones they read. */
 #include "cpu/plan/attention/attn.h"
-#include "cpu/plan/captured.h"
+#include "cpu/plan/splice.h"
 
 /* Rows of a tile: so many that its arrays stay in the second-level cache beside each other, and enough for the products
  * to run well. */
@@ -243,43 +243,7 @@ static xt_status make_cuts(attn_group *g, attn_call *t) {
 }
 
 /* --- the call --- */
-/* The call stands behind the last of its operands; whatever reads its results and stood before moves behind it, in
- * the same order. */
-static void unlink_op(ir_op *op) {
-    ir_block *b = op->block;
-    *(op->prev ? &op->prev->next : &b->first) = op->next;
-    *(op->next ? &op->next->prev : &b->last) = op->prev;
-}
-static void link_behind(ir_op *op, ir_op *at) {
-    op->prev = at;
-    op->next = at->next;
-    *(at->next ? &at->next->prev : &at->block->last) = op;
-    at->next = op;
-}
-
-static xt_status move_readers(ir_op *call) {
-    uint64_t epoch = ir_new_epoch();
-    captured read = {0};
-    ir_op *behind = call;
-    bool ok = true;
-    for (uint32_t i = 0; i < call->n_out; i++) call->out[i].mark = epoch;
-    for (ir_op *op = call->block->first, *next; op != call && ok; op = next) {
-        next = op->next;
-        bool reads = false;
-        for (uint32_t i = 0; i < op->n_in; i++) reads |= op->in[i]->mark == epoch;
-        read.n = 0;
-        if (op->n_regions) ok = captured_collect(op, &read);
-        for (size_t i = 0; i < read.n; i++) reads |= read.values[i]->mark == epoch;
-        if (!reads) continue;
-        for (uint32_t i = 0; i < op->n_out; i++) op->out[i].mark = epoch;
-        unlink_op(op);
-        link_behind(op, behind);
-        behind = op;
-    }
-    base_free(read.values);
-    return ok ? NULL : status_oom(0, "attention");
-}
-
+/* The call stands behind the last of its operands; its readers move behind it. */
 static ir_op *last_operand(const attn_group *g) {
     ir_op *last = NULL;
     uint64_t epoch = ir_new_epoch();
@@ -335,7 +299,7 @@ static xt_status make_call(attn_group *g) {
     t->op = call;
     c->e->tiles = t;
     cpu_drop_dead(c->body);
-    return move_readers(call);
+    return cpu_move_readers(call);
 }
 
 /* Exits' tags, which nobody needed so far; and numbers of rows that are read outside. */
