@@ -59,7 +59,7 @@ static size_t count_kernels(const cpu_exec *e, const char *name) {
 /* What is compared above are the kernels that it is meant for. */
 static void small_ones_are_tiled_and_packed(void **state) {
     (void)state;
-    size_t tiles[2] = {0}, packed[2] = {0}, loops[2] = {0};
+    size_t tiles[2] = {0}, packed[2] = {0}, loops[2] = {0}, chains[2] = {0};
     for (int small = 0; small < 2; small++) {
         if (small) setenv("XT_CPU_SMALL", "1", 1);
         for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -69,6 +69,7 @@ static void small_ones_are_tiled_and_packed(void **state) {
             expect_ok(random_sequence(seed, &text, &half), "a sequence");
             expect_ok(cpu_compile(str_cstr(&text), text.len, &(cpu_compile_opts){.threads = 2}, &e), "compile");
             tiles[small] += count_kernels(e, "attention");
+            chains[small] += count_kernels(e, "row-blocks");
             packed[small] += count_kernels(e, "packed-matmul");
             loops[small] += count_kernels(e, "while") + count_kernels(e, "scan");
             cpu_exec_free(e);
@@ -76,8 +77,10 @@ static void small_ones_are_tiled_and_packed(void **state) {
         }
         unsetenv("XT_CPU_SMALL");
     }
-    print_message("%zu chains in tiles, %zu packed products, %zu loops\n", tiles[1], packed[1], loops[1]);
+    print_message("%zu chains in tiles, %zu in blocks of rows, %zu packed products, %zu loops\n", tiles[1], chains[1],
+                  packed[1], loops[1]);
     assert_true(tiles[0] == 0 && tiles[1] >= 12);
+    assert_true(chains[0] == 0 && chains[1] >= 12);
     if (packed_get()) assert_true(packed[0] == 0 && packed[1] >= 20);
     assert_true(loops[1] >= 5);
 }
