@@ -71,6 +71,7 @@ static bool decode_type(bc_reader *r, const bc_entry *e, bc_cursor *c, bc_type *
     if (e->dialect == BC_BUILTIN) return bc_builtin_type(r, c, out);
     if (e->dialect == BC_VHLO) return bc_vhlo_type(r, c, out);
     if (e->dialect == BC_STABLEHLO) return bc_stablehlo_type(r, c, out);
+    if (e->dialect == BC_QUANT) return bc_quant_type(r, c, out);
     c->at = c->end;
     return true;
 }

@@ -71,9 +71,10 @@ static bool read_strings(bc_reader *r) {
 }
 
 static bc_dialect dialect_id(const char *name) {
-    static const char *const names[] = {[BC_BUILTIN] = "builtin", [BC_VHLO] = "vhlo", [BC_STABLEHLO] = "stablehlo",
-                                        [BC_CHLO] = "chlo",       [BC_SDY] = "sdy",   [BC_FUNC] = "func"};
-    for (int i = BC_BUILTIN; i <= BC_FUNC; i++)
+    static const char *const names[] = {
+        [BC_BUILTIN] = "builtin", [BC_VHLO] = "vhlo", [BC_STABLEHLO] = "stablehlo", [BC_CHLO] = "chlo",
+        [BC_SDY] = "sdy",         [BC_FUNC] = "func", [BC_QUANT] = "quant"};
+    for (int i = BC_BUILTIN; i <= BC_QUANT; i++)
         if (strcmp(names[i], name) == 0) return (bc_dialect)i;
     return BC_OTHER;
 }

@@ -18,11 +18,12 @@ typedef struct bc_cursor { /* a stretch of the file; what is read moves `at` */
     const unsigned char *at, *end;
 } bc_cursor;
 
-typedef enum bc_dialect { BC_OTHER, BC_BUILTIN, BC_VHLO, BC_STABLEHLO, BC_CHLO, BC_SDY, BC_FUNC } bc_dialect;
+typedef enum bc_dialect { BC_OTHER, BC_BUILTIN, BC_VHLO, BC_STABLEHLO, BC_CHLO, BC_SDY, BC_FUNC, BC_QUANT } bc_dialect;
 
 typedef enum bc_type_kind {
     BC_TYPE_IR, /* tensor, token, tuple, future */
     BC_TYPE_ELEMENT, /* f32, i64, index: what tensors are made of */
+    BC_TYPE_QUANTIZED, /* the same, integers that stand for floats */
     BC_TYPE_FUNCTION,
     BC_TYPE_NONE,
     BC_TYPE_UNKNOWN /* a type that the IR has none for; an error only where a value has it */
@@ -30,7 +31,8 @@ typedef enum bc_type_kind {
 typedef struct bc_type {
     bc_type_kind kind;
     const ir_type *ir;
-    xt_dtype dtype; /* ELEMENT */
+    xt_dtype dtype; /* ELEMENT, QUANTIZED */
+    const ir_quant *quant; /* QUANTIZED */
     bool index; /* ELEMENT, or a tensor of them: spelled `index`, computed as i64 */
     const struct bc_type *const *in, *const *out; /* FUNCTION */
     size_t n_in, n_out;
@@ -154,6 +156,10 @@ bool bc_function_type(bc_reader *r, bc_cursor *c, bc_type *out);
 bool bc_aggregate_type(bc_reader *r, bc_cursor *c, ir_kind kind, bc_type *out);
 /* --- bytecode_type.c */
 bool bc_builtin_type(bc_reader *r, bc_cursor *c, bc_type *out);
+enum { QUANT_SIGNED = 1 }; /* of a type's flags */
+enum { QT_UNIFORM = 4, QT_UNIFORM_AXIS = 5 };
+bool bc_quantized(bc_reader *r, bc_cursor *c, bool by_axis, bc_type *out); /* what follows the code */
+bool bc_quant_type(bc_reader *r, bc_cursor *c, bc_type *out); /* of MLIR's own dialect */
 bool bc_text_type(bc_reader *r, bc_cursor *c, bc_type *out);
 /* Elements of a tensor from MLIR's raw form: little-endian, one element for a splat, booleans packed. */
 bool bc_dense(bc_reader *r, const bc_type *type, bc_cursor raw, bc_attr *out);

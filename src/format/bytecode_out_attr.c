@@ -113,6 +113,51 @@ static size_t aggregate(bw *w, const ir_type *t, bw_form f) {
     return bw_type_entry(w, future && f == BW_BUILTIN ? "stablehlo" : dialect_of(f), true, &s);
 }
 
+/* Quantized element types, as bytecode_type.c reads them. */
+static void write_double(str *s, double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    bw_bits(s, 64, bits);
+}
+
+/* MLIR names the storage type without its sign, which stands in the flags. */
+static xt_dtype signed_of(xt_dtype t) {
+    switch (t) {
+    case XT_U2: return XT_I2;
+    case XT_U4: return XT_I4;
+    case XT_U8: return XT_I8;
+    case XT_U16: return XT_I16;
+    case XT_U32: return XT_I32;
+    default: return t;
+    }
+}
+
+static size_t quantized(bw *w, const ir_quant *q, bw_form f) {
+    str s = STR_INIT;
+    bool by_axis = q->axis >= 0;
+    size_t storage = bw_element(w, signed_of(q->storage), f), expressed = bw_element(w, q->expressed, f);
+    uint64_t code = f == BW_VHLO ? by_axis ? VT_QUANTIZED_AXIS : VT_QUANTIZED : by_axis ? QT_UNIFORM_AXIS : QT_UNIFORM;
+    bw_varint(&s, code);
+    bw_varint(&s, ir_dtype_is_signed(q->storage) ? QUANT_SIGNED : 0);
+    bw_varint(&s, storage);
+    bw_varint(&s, expressed);
+    if (by_axis) {
+        bw_varint(&s, (uint64_t)q->axis);
+        bw_svarint(&s, q->min);
+        bw_svarint(&s, q->max);
+        bw_varint(&s, q->n);
+        for (size_t i = 0; i < q->n; i++) write_double(&s, q->scales[i]);
+        bw_varint(&s, q->n);
+        for (size_t i = 0; i < q->n; i++) bw_svarint(&s, q->zeros[i]);
+    } else {
+        write_double(&s, q->scales[0]);
+        bw_svarint(&s, q->zeros[0]);
+        bw_svarint(&s, q->min);
+        bw_svarint(&s, q->max);
+    }
+    return bw_type_entry(w, f == BW_VHLO ? "vhlo" : "quant", true, &s);
+}
+
 size_t bw_type(bw *w, const ir_type *t, bw_form f) {
     str s = STR_INIT;
     if (t->kind == IR_TUPLE || t->kind == IR_FUTURE) return aggregate(w, t, f);
@@ -120,7 +165,7 @@ size_t bw_type(bw *w, const ir_type *t, bw_form f) {
         bw_varint(&s, f == BW_VHLO ? VT_TOKEN : 0);
         return bw_type_entry(w, f == BW_VHLO ? "vhlo" : "stablehlo", true, &s);
     }
-    size_t element = bw_element(w, t->dtype, f);
+    size_t element = t->quant ? quantized(w, t->quant, f) : bw_element(w, t->dtype, f);
     bw_varint(&s, f == BW_VHLO ? VT_TENSOR : BT_TENSOR);
     bw_varint(&s, t->rank);
     for (uint32_t d = 0; d < t->rank; d++) bw_svarint(&s, t->dims[d]);

@@ -3,11 +3,15 @@
 
 bool bc_tensor_type(bc_reader *r, const void *at, const int64_t *dims, size_t rank, const bc_type *element,
                     bc_type *out) {
-    if (element->kind != BC_TYPE_ELEMENT) {
+    const ir_quant *q = element->kind == BC_TYPE_QUANTIZED ? element->quant : NULL;
+    if (element->kind != BC_TYPE_ELEMENT && !q) {
         out->name = arena_printf(r->scratch, "a tensor of %s", element->name);
         return out->name || bc_oom(r);
     }
     const ir_type *t = ir_tensor(element->dtype, rank, dims);
+    if (t && q && !ir_quant_fits(q, rank, dims))
+        return bc_fail(r, at, "%zu scales along dim %lld do not fit the tensor type", q->n, (long long)q->axis);
+    t = ir_with_quant(t, q);
     if (!t) return bc_fail(r, at, "a tensor type of %zu dims that is too large or has a negative dim", rank);
     *out = (bc_type){.kind = BC_TYPE_IR, .ir = t, .index = element->index, .name = "tensor"};
     return true;
@@ -138,6 +142,85 @@ bool bc_text_type(bc_reader *r, bc_cursor *c, bc_type *out) {
         out->name = arena_printf(r->scratch, "%.*s", (int)(n < 80 ? n : 80), (const char *)c->at);
         if (!out->name) return bc_oom(r);
     }
+    c->at = c->end;
+    return true;
+}
+
+/* --- Quantized element types: vhlo's and those of MLIR's own dialect have the same fields, by other codes --- */
+static bool read_double(bc_reader *r, bc_cursor *c, double *out) {
+    uint64_t bits;
+    if (!bc_bits(r, c, 64, &bits)) return false;
+    memcpy(out, &bits, sizeof bits);
+    return true;
+}
+
+/* The integer of that width as the flags have it: files name it without a sign, or with one. */
+static bool storage_of(const bc_type *t, bool is_signed, xt_dtype *out) {
+    static const xt_dtype pairs[][2] = {
+        {XT_I2, XT_U2}, {XT_I4, XT_U4}, {XT_I8, XT_U8}, {XT_I16, XT_U16}, {XT_I32, XT_U32}};
+    for (size_t i = 0; t->kind == BC_TYPE_ELEMENT && i < BASE_COUNT(pairs); i++) {
+        if (t->dtype != pairs[i][0] && t->dtype != pairs[i][1]) continue;
+        *out = pairs[i][is_signed ? 0 : 1];
+        return true;
+    }
+    return false;
+}
+
+/* `per axis`: dimension, range, scales, zero points; else scale, zero point, range. */
+static bool read_one(bc_reader *r, bc_cursor *c, ir_quant *q) {
+    double *scale = bc_alloc(r, 1, sizeof *scale);
+    int64_t *zero = bc_alloc(r, 1, sizeof *zero);
+    q->axis = -1;
+    q->n = 1;
+    q->scales = scale;
+    q->zeros = zero;
+    return scale && zero && read_double(r, c, scale) && bc_svarint(r, c, zero) && bc_svarint(r, c, &q->min) &&
+           bc_svarint(r, c, &q->max);
+}
+
+static bool read_each(bc_reader *r, bc_cursor *c, ir_quant *q) {
+    const unsigned char *at = c->at;
+    uint64_t axis;
+    size_t n_zeros;
+    int64_t *zeros;
+    if (!bc_varint(r, c, &axis) || !bc_svarint(r, c, &q->min) || !bc_svarint(r, c, &q->max) ||
+        !bc_count(r, c, "scales", &q->n))
+        return false;
+    if (axis > IR_MAX_RANK) return bc_fail(r, at, "scales along dim %llu", (unsigned long long)axis);
+    double *scales = bc_alloc(r, q->n, sizeof *scales);
+    for (size_t i = 0; scales && i < q->n; i++)
+        if (!read_double(r, c, &scales[i])) return false;
+    if (!scales || !bc_svarints(r, c, &zeros, &n_zeros)) return false;
+    if (n_zeros != q->n) return bc_fail(r, at, "%zu scales and %zu zero points", q->n, n_zeros);
+    q->axis = (int64_t)axis;
+    q->scales = scales;
+    q->zeros = zeros;
+    return true;
+}
+
+bool bc_quantized(bc_reader *r, bc_cursor *c, bool by_axis, bc_type *out) {
+    const unsigned char *at = c->at;
+    const bc_type *storage, *expressed;
+    uint64_t flags;
+    ir_quant q = {0};
+    if (!bc_varint(r, c, &flags) || !bc_type_ref(r, c, &storage) || !bc_type_ref(r, c, &expressed)) return false;
+    if (!(by_axis ? read_each(r, c, &q) : read_one(r, c, &q))) return false;
+    if (!storage_of(storage, flags & QUANT_SIGNED, &q.storage) || expressed->kind != BC_TYPE_ELEMENT)
+        return bc_fail(r, at, "a quantized type of %s that stands for %s", storage->name, expressed->name);
+    q.expressed = expressed->dtype;
+    *out = (bc_type){.kind = BC_TYPE_QUANTIZED, .dtype = q.storage, .name = "a quantized type"};
+    xt_status s = ir_quant_of(&q, &out->quant);
+    if (!s) return true;
+    bc_fail(r, at, "%s", status_message(s));
+    xt_status_free(s);
+    return false;
+}
+
+bool bc_quant_type(bc_reader *r, bc_cursor *c, bc_type *out) {
+    uint64_t code;
+    if (!bc_varint(r, c, &code)) return false;
+    if (code == QT_UNIFORM || code == QT_UNIFORM_AXIS) return bc_quantized(r, c, code == QT_UNIFORM_AXIS, out);
+    out->name = "a quantized type that is not uniform, or of blocks";
     c->at = c->end;
     return true;
 }

@@ -32,8 +32,8 @@ bool bc_vhlo_type(bc_reader *r, bc_cursor *c, bc_type *out) {
     case VT_TUPLE: return bc_aggregate_type(r, c, IR_TUPLE, out);
     case VT_FUTURE: return bc_aggregate_type(r, c, IR_FUTURE, out);
     case VT_NONE: *out = (bc_type){.kind = BC_TYPE_NONE, .name = "none"}; return true;
-    case VT_QUANTIZED:
-    case VT_QUANTIZED_AXIS: return foreign(c, "a quantized type", out);
+    case VT_QUANTIZED: return bc_quantized(r, c, false, out);
+    case VT_QUANTIZED_AXIS: return bc_quantized(r, c, true, out);
     case VT_UNRANKED: return foreign(c, "an unranked tensor", out);
     case VT_WITNESS: return foreign(c, "a shape witness", out);
     case VT_TF32: return foreign(c, "tf32", out);

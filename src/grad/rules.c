@@ -7,6 +7,7 @@ static const char discrete[] = "integers and truth values carry no gradient";
 static const char no_operands[] = "depends on nothing that could want a gradient";
 static const char dynamic[] = "what it gives has a shape that is known only when running; differentiate the program "
                               "for given inputs (pass_refine makes shapes static)";
+static const char quantized[] = "quantized tensors are for inference; differentiate the program on floats";
 static const char effects[] = "what happens outside the program has no derivative";
 static const char no_flow[] = "it computes no value";
 

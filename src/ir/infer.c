@@ -216,8 +216,11 @@ xt_status infer_region(const ir_op *op, int c, size_t r, size_t n_args, const ir
     return NULL;
 }
 
-bool infer_promotable(xt_dtype from, xt_dtype to) {
-    if (from == to) return true;
+bool infer_promotable(const ir_type *from_type, const ir_type *to_type) {
+    xt_dtype from = from_type->dtype, to = to_type->dtype;
+    if (infer_same_element(from_type, to_type)) return true;
+    if (!from_type->quant != !to_type->quant) return false;
+    if (from_type->quant && from_type->quant->expressed != to_type->quant->expressed) return false;
     bool alike = (ir_dtype_is_int(from) && ir_dtype_is_int(to)) || (ir_dtype_is_float(from) && ir_dtype_is_float(to)) ||
                  (ir_dtype_is_complex(from) && ir_dtype_is_complex(to));
     return alike && ir_dtype_bits(from) <= ir_dtype_bits(to);
@@ -239,7 +242,7 @@ xt_status infer_reducer(const ir_op *op, int c, size_t r, size_t n, size_t first
             str_free(&s);
             return bad;
         }
-        if (!infer_promotable(infer_in(op, first + i)->dtype, e->dtype))
+        if (!infer_promotable(infer_in(op, first + i), e))
             return infer_fail(op, c, "the computation works on %s, which operand %zu of %s does not promote to",
                               ir_dtype_mlir(e->dtype), first + i, ir_dtype_mlir(infer_in(op, first + i)->dtype));
         out_types[i] = e->dtype;
@@ -313,9 +316,8 @@ static xt_status check_counts(const ir_op *op, const ir_op_info *info) {
     return NULL;
 }
 
-/* The specification's constraint on a result: its number for the shape, and for the element type. Most have one,
- * C1, for both. */
-static int stated_rule(const ir_op *op, uint32_t i, bool element) {
+/* Most have one, C1, for both. */
+int infer_stated_rule(const ir_op *op, uint32_t i, bool element) {
     static const unsigned char numbers[OP_COUNT][2] = {
         [OP_abs] = {1, 2},
         [OP_all_gather] = {6, 6},
@@ -378,7 +380,7 @@ xt_status ir_infer(const ir_op *op, const ir_type **out, size_t *n_out) {
     const ir_op_info *info = &ir_op_infos[op->code];
     XT_TRY(check_counts(op, info));
     if (op->n_attrs) XT_TRY(check_attrs(op));
-    XT_TRY(info->infer(op, out, n_out));
+    XT_TRY(infer_rule(op, out, n_out));
     if (!op->n_out) return NULL;
     if (op->n_out != *n_out)
         return infer_fail(op,
@@ -390,8 +392,8 @@ xt_status ir_infer(const ir_op *op, const ir_type **out, size_t *n_out) {
         if (ir_type_compatible(op->out[i].type, out[i])) continue;
         str s = STR_INIT;
         ir_type_print(out[i], &s);
-        bool element = op->out[i].type->dtype != out[i]->dtype;
-        xt_status bad = infer_fail(op, stated_rule(op, i, element),
+        bool element = !infer_same_element(op->out[i].type, out[i]);
+        xt_status bad = infer_fail(op, infer_stated_rule(op, i, element),
                                    "result %u is stated differently from what is inferred, %s", i, str_cstr(&s));
         str_free(&s);
         return bad;

@@ -77,6 +77,14 @@ bool infer_known(const ir_op *op, size_t i, int64_t *out, size_t max, size_t *n)
 xt_status infer_known_shape(const ir_op *op, int c, size_t n, const int64_t *dims);
 xt_status infer_precision(const ir_op *op, int c); /* precision_config has two members */
 
+/* infer_quant.c: the op's rule, quantized tensors minded. */
+xt_status infer_rule(const ir_op *op, const ir_type **out, size_t *n_out);
+/* The specification's constraint on result i: its number for the shape, and for the element type; 0: there is none. */
+int infer_stated_rule(const ir_op *op, uint32_t i, bool element);
+static inline bool infer_same_element(const ir_type *a, const ir_type *b) {
+    return a->dtype == b->dtype && a->quant == b->quant;
+}
+
 /* Windows: result dims of sliding `window` over dims; NULL lists mean ones (pad: zeros, [n,2]). */
 typedef struct infer_window {
     const int64_t *size, *stride, *pad, *base_dilation, *window_dilation;
@@ -89,7 +97,7 @@ xt_status infer_region(const ir_op *op, int c, size_t r, size_t n_args, const ir
 /* A computation over scalars, (E0.., E0..) -> (E0..), as reduce, scatter and the collectives take: Ei is out_types[i],
  * to which the dtype of operand `first + i` must promote. */
 xt_status infer_reducer(const ir_op *op, int c, size_t r, size_t n, size_t first, xt_dtype *out_types);
-bool infer_promotable(xt_dtype from, xt_dtype to);
+bool infer_promotable(const ir_type *from, const ir_type *to); /* by their element types */
 
 xt_status infer_pairs(const ir_op *op); /* source_target_pairs: constraints 1 to 4 of the ops that have them */
 

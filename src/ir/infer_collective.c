@@ -108,7 +108,7 @@ static xt_status reduced(const ir_op *op, int c, size_t n, const ir_type **out, 
     XT_TRY(infer_reducer(op, c, 0, 1, 0, &t));
     for (size_t i = 0; i < n; i++) {
         const ir_type *x = infer_in(op, i);
-        if (!infer_promotable(x->dtype, t))
+        if (!infer_promotable(x, op->regions[0].block->args[0]->type))
             return infer_fail(op, c, "operand %zu of %s does not promote to the computation's %s", i,
                               ir_dtype_mlir(x->dtype), ir_dtype_mlir(t));
         XT_TRY(infer_tensor(op, t, x->rank, x->dims, &out[i]));

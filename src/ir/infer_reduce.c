@@ -10,7 +10,7 @@ static xt_status check_reduced(const ir_op *op, int c_shape, int c_dtype, int c_
         const ir_type *x = infer_in(op, i), *init = infer_in(op, n + i);
         if (!infer_same_shape(x, infer_in(op, 0)))
             return infer_fail(op, c_shape, "input %zu has another shape than input 0", i);
-        if (init->rank || init->dtype != x->dtype)
+        if (init->rank || !infer_same_element(init, x))
             return infer_fail(op, c_dtype, "initial value %zu must be a scalar of %s", i, ir_dtype_mlir(x->dtype));
     }
     *out_n = n;
@@ -78,8 +78,8 @@ RULE(select_and_scatter) {
     const ir_type *x = infer_in(op, 0), *source = infer_in(op, 1), *init = infer_in(op, 2);
     size_t n_size, n_pad, rank = x->rank;
     infer_window w = {0};
-    if (source->dtype != x->dtype) return infer_fail(op, 1, "operand and source must have the same element type");
-    if (init->rank || init->dtype != x->dtype)
+    if (!infer_same_element(source, x)) return infer_fail(op, 1, "operand and source must have the same element type");
+    if (init->rank || !infer_same_element(init, x))
         return infer_fail(op, 3, "the initial value must be a scalar of %s", ir_dtype_mlir(x->dtype));
     XT_TRY(infer_ints(op, IR_A_window_dimensions, &w.size, &n_size));
     if (n_size != rank) return infer_fail(op, 4, "window_dimensions has %zu entries, expected %zu", n_size, rank);
@@ -98,7 +98,7 @@ RULE(select_and_scatter) {
                               (long long)source->dims[i], (long long)want);
     }
     const ir_op *ret;
-    const ir_type *e = ir_scalar(x->dtype);
+    const ir_type *e = ir_element(x);
     XT_TRY(infer_region(op, 9, 0, 2, &ret));
     const ir_block *select = op->regions[0].block;
     if (select->args[0]->type != e || select->args[1]->type != e || ret->n_in != 1 ||
@@ -126,7 +126,7 @@ RULE(map) {
     const ir_op *ret;
     XT_TRY(infer_region(op, 4, 0, op->n_in, &ret));
     for (uint32_t i = 0; i < op->n_in; i++)
-        if (op->regions[0].block->args[i]->type != ir_scalar(infer_in(op, i)->dtype))
+        if (op->regions[0].block->args[i]->type != ir_element(infer_in(op, i)))
             return infer_fail(op, 4, "argument %u of the computation must be a scalar of %s", i,
                               ir_dtype_mlir(infer_in(op, i)->dtype));
     if (ret->n_in != 1 || ret->in[0]->type->kind != IR_TENSOR || ret->in[0]->type->rank)
@@ -150,7 +150,7 @@ RULE(sort) {
     const ir_op *ret;
     XT_TRY(infer_region(op, 5, 0, 2 * (size_t)op->n_in, &ret));
     for (uint32_t i = 0; i < 2 * op->n_in; i++)
-        if (op->regions[0].block->args[i]->type != ir_scalar(infer_in(op, i / 2)->dtype))
+        if (op->regions[0].block->args[i]->type != ir_element(infer_in(op, i / 2)))
             return infer_fail(op, 5, "argument %u of the comparator must be a scalar of %s", i,
                               ir_dtype_mlir(infer_in(op, i / 2)->dtype));
     if (ret->n_in != 1 || ret->in[0]->type != ir_scalar(XT_BOOL))

@@ -3,6 +3,7 @@
  * Dtypes the machine lacks run through one it has, a row of INTERP_CHUNK elements at a time: narrow floats compute in
  * f32 and round once per op; integers of less than a byte compute in i8 or u8 and wrap. */
 #include "ir/interp_int.h"
+#include "ir/quant.h"
 
 /* --- Kernels that convert on the way --- */
 static void through_float(const ew *e, int64_t n, const void *const *in, void *out) {
@@ -124,6 +125,7 @@ static bool same_bits(xt_dtype a, xt_dtype b) {
 }
 
 bool ew_init(ew *e, const ir_op *op) {
+    if (quant_computes(op)) return false;
     if (op->n_out != 1 || op->n_in < 1 || op->n_in > 3 || op->out[0].type->kind != IR_TENSOR) return false;
     *e = (ew){.code = op->code, .out = op->out[0].type->dtype, .n_in = (int)op->n_in};
     for (uint32_t j = 0; j < op->n_in; j++) {

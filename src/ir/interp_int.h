@@ -133,6 +133,9 @@ static inline bool index_next(size_t rank, const int64_t *dims, int64_t *index) 
     return false;
 }
 
+/* --- interp_quant.c: an op on quantized tensors that computes (quant_computes) --- */
+xt_status interp_quantized(interp *c, const ir_op *op, const array *in, array *out);
+
 /* --- the families' op functions: the column `meaning` of ops.def --- */
 #define OP(name, dialect, cls, nin, nout, nregions, rule, flags, meaning, ...) \
     xt_status interp_##meaning(interp *c, const ir_op *op, const array *in, array *out);

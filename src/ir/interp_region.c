@@ -4,6 +4,7 @@
  * calls over rows: slots hold a row each; constants and captured scalars are rows filled at the start; nothing is
  * allocated per element. Any other region runs as a plan of the executor, once per element. */
 #include "ir/interp_int.h"
+#include "ir/quant.h"
 
 typedef struct lift_step {
     ew e;
@@ -300,7 +301,8 @@ bool region_is_binary(const ir_region *r, ir_opcode *out_code) {
     if (ir_op_infos[op->code].cls != IR_CLASS_BINARY || op->code == OP_compare ||
         (!symmetric && op->in[0] != r->block->args[0]))
         return false;
-    if (op->out[0].type != r->block->args[0]->type || op->in[0]->type != op->in[1]->type) return false;
+    if (quant_computes(op) || op->out[0].type != r->block->args[0]->type || op->in[0]->type != op->in[1]->type)
+        return false;
     *out_code = op->code;
     return true;
 }
@@ -309,7 +311,8 @@ bool region_is_compare(const ir_region *r, ir_cmp_dir *out_dir) {
     static const ir_cmp_dir mirrored[] = {
         [IR_EQ] = IR_EQ, [IR_NE] = IR_NE, [IR_GE] = IR_LE, [IR_GT] = IR_LT, [IR_LE] = IR_GE, [IR_LT] = IR_GT};
     const ir_op *op = only_op(r);
-    if (!op || op->code != OP_compare || ir_get_int(op, IR_A_compare_type, IR_CMP_NOTYPE) == IR_CMP_TOTALORDER)
+    if (!op || op->code != OP_compare || quant_computes(op) ||
+        ir_get_int(op, IR_A_compare_type, IR_CMP_NOTYPE) == IR_CMP_TOTALORDER)
         return false;
     ir_cmp_dir dir = (ir_cmp_dir)ir_get_int(op, IR_A_comparison_direction, IR_EQ);
     *out_dir = op->in[0] == r->block->args[0] ? dir : mirrored[dir];

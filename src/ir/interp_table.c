@@ -1,5 +1,6 @@
 /* Which function runs an op, from the table of ops, and the words for an op that nobody runs. */
 #include "ir/interp_plan.h"
+#include "ir/quant.h"
 
 static const interp_fn functions[OP_COUNT] = {
 #define OP(name, dialect, cls, nin, nout, nregions, rule, flags, meaning, ...) [OP_##name] = interp_##meaning,
@@ -16,7 +17,7 @@ bool interp_knows(ir_opcode code) {
 }
 
 xt_status interp_dispatch(interp *c, const ir_op *op, const array *in, array *out) {
-    return functions[op->code](c, op, in, out);
+    return quant_computes(op) ? interp_quantized(c, op, in, out) : functions[op->code](c, op, in, out);
 }
 
 xt_status interp_none(interp *c, const ir_op *op, const array *in, array *out) {

@@ -26,6 +26,7 @@ typedef struct ir_region ir_region;
 typedef struct ir_func ir_func;
 typedef struct ir_module ir_module;
 typedef struct ir_attr ir_attr;
+typedef struct ir_quant ir_quant;
 
 /* --- Types (types.c): interned for the whole process --- */
 /* FUTURE: what async_start returns, elements as a tuple's */
@@ -39,13 +40,14 @@ typedef enum ir_kind { IR_TENSOR, IR_TOKEN, IR_TUPLE, IR_FUTURE } ir_kind;
 
 struct ir_type {
     ir_kind kind;
-    xt_dtype dtype; /* IR_TENSOR */
+    xt_dtype dtype; /* IR_TENSOR; of a quantized one the storage type */
     uint32_t rank; /* IR_TENSOR: dims; IR_TUPLE, IR_FUTURE: elements */
     uint32_t id; /* small number, unique in the process */
     const int64_t *dims;
     const ir_type *const *elems;
     int64_t count; /* elements; -1 when a dim is dynamic */
     uint32_t parts, depth; /* IR_TUPLE, IR_FUTURE: types that it is made of, and how deep; else 1 and 0 */
+    const ir_quant *quant; /* IR_TENSOR: what its integers stand for; NULL: themselves */
 };
 /* NULL: overflow, bad dim, rank > IR_MAX_RANK or no memory */
 const ir_type *ir_tensor(xt_dtype t, size_t rank, const int64_t *dims);
@@ -59,6 +61,33 @@ const ir_type *ir_with_dtype(const ir_type *t, xt_dtype d);
 bool ir_type_compatible(const ir_type *a, const ir_type *b); /* equal, where a dynamic dim equals any */
 size_t ir_type_bytes(const ir_type *t); /* host bytes, 1 per sub-byte element */
 void ir_type_print(const ir_type *t, str *out); /* tensor<2x3xf32> */
+
+/* Quantized tensors (quant.c): integers i that stand for the floats (i - zero) * scale, with one scale and zero point,
+ * or one of each for every slice along `axis`. Interned, so pointer equality is equality. pass_lower_quant takes them
+ * out of a program. */
+struct ir_quant {
+    xt_dtype storage, expressed;
+    int64_t min, max; /* what storage may hold */
+    int64_t axis; /* -1: one scale */
+    size_t n; /* scales */
+    const double *scales; /* as the text has them: arithmetic rounds them to the expressed type */
+    const int64_t *zeros;
+    uint32_t id; /* small number, unique in the process */
+};
+/* Checks `like` (its id aside) against the specification's constraints on such types; copied. */
+xt_status ir_quant_of(const ir_quant *like, const ir_quant **out);
+void ir_quant_print(const ir_quant *q, str *out); /* !quant.uniform<i8:f32, 1.000000e-01:-30> */
+bool ir_quant_same_base(const ir_quant *a, const ir_quant *b); /* alike but for scales and zero points */
+/* t with its elements read as q says, which must have t's dtype for storage; q NULL: as they are. NULL: t has no such
+ * axis, or one of another size than there are scales (ir_quant_fits), or no memory. */
+const ir_type *ir_with_quant(const ir_type *t, const ir_quant *q);
+bool ir_quant_fits(const ir_quant *q, size_t rank, const int64_t *dims);
+const ir_type *
+ir_element(const ir_type *t); /* a scalar of the element type; NULL of a tensor quantized along an axis */
+/* A type as programs without quantized tensors have it, tuples through and through: of integers, or of floats. */
+const ir_type *ir_storage(const ir_type *t);
+const ir_type *ir_expressed(const ir_type *t);
+
 bool ir_dtype_is_float(xt_dtype t); /* bf16, f16, f32, f64, f8 kinds */
 bool ir_dtype_is_int(xt_dtype t); /* signed or unsigned, not bool */
 bool ir_dtype_is_signed(xt_dtype t);

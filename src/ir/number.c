@@ -1,35 +1,7 @@
 /* Floating-point numbers as MLIR spells them: always with a point, exponent of at least two digits, bits in hexadecimal
- * where no decimal number exists. The C locale is used whatever the program has set. */
-#include <locale.h>
-#include <pthread.h>
-#include <stdlib.h>
-
+ * where no decimal number exists. */
 #include "ir/interp.h"
 #include "ir/text.h"
-
-static locale_t c_locale;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static void make_locale(void) {
-    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
-
-double number_parse(const char *s, size_t n) {
-    char buf[64];
-    char *heap = n < sizeof buf ? NULL : base_strndup(s, n);
-    if (n >= sizeof buf && !heap) return 0;
-    if (!heap) memcpy(buf, s, n), buf[n] = 0;
-    pthread_once(&once, make_locale);
-    double v = c_locale ? strtod_l(heap ? heap : buf, NULL, c_locale) : strtod(heap ? heap : buf, NULL);
-    base_free(heap);
-    return v;
-}
-
-static void format(char *buf, size_t n, int digits, double v) {
-    pthread_once(&once, make_locale);
-    locale_t old = c_locale ? uselocale(c_locale) : (locale_t)0;
-    snprintf(buf, n, "%.*e", digits, v);
-    if (c_locale) uselocale(old);
-}
 
 void number_print(xt_dtype t, const void *bits, str *out) {
     size_t size = xt_dtype_size(t);
@@ -40,7 +12,7 @@ void number_print(xt_dtype t, const void *bits, str *out) {
     array back = {one.type, again};
     static const int digits[] = {6, 8, 16};
     for (size_t i = 0; v - v == 0 && i < BASE_COUNT(digits); i++) {
-        format(buf, sizeof buf, digits[i], v);
+        number_format(buf, sizeof buf, digits[i], v);
         array_set(&back, 0, number_parse(buf, strlen(buf)));
         if (memcmp(again, bits, size) == 0) {
             str_append(out, buf);
@@ -50,8 +22,4 @@ void number_print(xt_dtype t, const void *bits, str *out) {
     uint64_t raw = 0;
     memcpy(&raw, bits, size < sizeof raw ? size : sizeof raw);
     str_printf(out, "0x%0*llX", (int)(2 * size), (unsigned long long)raw);
-}
-
-void number_print_double(double v, str *out) {
-    number_print(XT_F64, &v, out);
 }

@@ -72,6 +72,7 @@ typedef struct parser {
     size_t n_scope, cap_scope;
     map *attr_aliases; /* "#map0" -> lex_state of its value */
     map *type_aliases; /* "!t" -> ir_type */
+    map *quant_aliases; /* "!q" -> ir_quant */
     map *loc_aliases; /* "#loc1" -> parse_loc */
     parse_loc_use *loc_uses;
     size_t n_loc_uses, cap_loc_uses;
@@ -130,6 +131,9 @@ bool parse_type_list(parser *p, char close, type_list *out); /* types up to `clo
 bool parse_types_plain(parser *p, type_list *out); /* T, T, T: at least one */
 /* `(A, B) -> C`, `(A, B) -> (C, D)`. */
 bool parse_function_type(parser *p, type_list *in, type_list *out);
+
+/* --- parse_quant.c --- */
+bool parse_quant(parser *p, const ir_quant **out); /* !quant.uniform<...>, its name being current */
 
 /* --- parse_literal.c --- */
 /* `dense<...> : type` with the word `dense` current. */

@@ -46,12 +46,20 @@ static bool parse_generic_mesh(parser *p) {
            parse_function_type(p, &none, &none) && parse_op_loc(p, NULL);
 }
 
+static bool bang_is(const parser *p, const char *s) {
+    return p->tok.kind == TOK_BANG && p->tok.n == strlen(s) && !memcmp(p->tok.text, s, p->tok.n);
+}
+
 /* `#name = attribute`, `!name = type` */
 static bool parse_alias(parser *p) {
     token name = p->tok;
     if (!lex_advance(p) || !parse_expect(p, '=', "after an alias's name")) return false;
     if (name.kind == TOK_BANG) {
         const ir_type *t;
+        const ir_quant *q;
+        if (bang_is(p, "!quant.uniform"))
+            return parse_quant(p, &q) &&
+                   (map_put(p->quant_aliases, name.text, name.n, (void *)(uintptr_t)q, NULL) || parse_oom(p));
         return parse_type(p, &t) && (map_put(p->type_aliases, name.text, name.n, (void *)t, NULL) || parse_oom(p));
     }
     if (parse_at_word(p, "loc")) return parse_loc_alias(p, name);
@@ -143,6 +151,7 @@ static void parser_free(parser *p) {
     map_free(p->names, NULL);
     map_free(p->attr_aliases, NULL);
     map_free(p->type_aliases, NULL);
+    map_free(p->quant_aliases, NULL);
     map_free(p->loc_aliases, NULL);
     base_free(p->scope);
     base_free(p->loc_uses);
@@ -159,8 +168,9 @@ xt_status ir_parse(const char *text, size_t n, const char *name, ir_module **out
     p.names = map_new();
     p.attr_aliases = map_new();
     p.type_aliases = map_new();
+    p.quant_aliases = map_new();
     p.loc_aliases = map_new();
-    bool ok = p.m && p.scratch && p.names && p.attr_aliases && p.type_aliases && p.loc_aliases;
+    bool ok = p.m && p.scratch && p.names && p.attr_aliases && p.type_aliases && p.quant_aliases && p.loc_aliases;
     if (!ok) parse_oom(&p);
     ok = ok && check_text(&p) && lex_advance(&p) && parse_top(&p);
     parser_free(&p);

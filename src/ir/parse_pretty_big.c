@@ -26,10 +26,12 @@ static bool apply_op(parser *p, op_parts *o, token word, ir_opcode code) {
         return parse_fail_at(p, word, "'applies' takes a commutative op; write the region of this one");
     if (o->n_in != 2) return parse_fail_at(p, word, "'applies' is for one input; %zu are given", o->n_in / 2);
     if (o->in[1]->type->kind != IR_TENSOR) return parse_fail_at(p, o->at, "reduce needs tensors");
-    const ir_type *t = ir_scalar(o->in[1]->type->dtype);
+    const ir_type *t = ir_element(o->in[1]->type);
+    if (!t) return parse_fail_at(p, o->at, "reduce needs initial values with one scale");
     ir_value *args[2] = {ir_block_arg(p->m, b, t), ir_block_arg(p->m, b, t)};
     if (!args[0] || !args[1]) return parse_oom(p);
     op_parts inner = {.at = word, .code = code, .in = args, .n_in = 2};
+    if (t->quant && !parse_set_results(p, &inner, 1, &t)) return false;
     ir_op *op = parse_build(p, &inner, b);
     if (!op) return false;
     if (op->n_out != 1) return parse_fail_at(p, word, "'applies' needs an op with one result");

@@ -45,6 +45,16 @@ static bool parse_encoding(parser *p, size_t rank) {
     return bound_count == rank || parse_fail_at(p, at, "%zu bounds are given for %zu dims", bound_count, rank);
 }
 
+static bool word_is(const parser *p, const char *s) {
+    return p->tok.n == strlen(s) && !memcmp(p->tok.text, s, p->tok.n);
+}
+
+static bool parse_quantized_element(parser *p, const ir_quant **out) {
+    if (word_is(p, "!quant.uniform")) return parse_quant(p, out);
+    *out = map_get(p->quant_aliases, p->tok.text, p->tok.n);
+    return *out ? lex_advance(p) : parse_expected(p, "an element type such as f32 or !quant.uniform<i8:f32, 0.5>");
+}
+
 static bool parse_tensor(parser *p, const ir_type **out) {
     token at = p->tok;
     int64_t *dims;
@@ -54,9 +64,10 @@ static bool parse_tensor(parser *p, const ir_type **out) {
     if (parse_at(p, '*'))
         return parse_fail(p, "tensors without a rank are not part of StableHLO programs; give the dimensions");
     if (!lex_dims(p, &dims, &rank)) return false;
-    if (p->tok.kind == TOK_BANG)
-        return parse_fail(p, "quantized element types are not supported; dequantize the program first");
-    if (!parse_dtype(p, &t)) return false;
+    const ir_quant *q = NULL;
+    token element = p->tok;
+    if (p->tok.kind == TOK_BANG ? !parse_quantized_element(p, &q) : !parse_dtype(p, &t)) return false;
+    if (q) t = q->storage;
     if (parse_accept(p, ',') && !parse_encoding(p, rank)) return false;
     if (p->status || !parse_expect(p, '>', "at the end of the tensor type")) return false;
     double bytes = (double)xt_dtype_size(t);
@@ -65,12 +76,16 @@ static bool parse_tensor(parser *p, const ir_type **out) {
     if (bytes > (double)((int64_t)1 << MAX_TENSOR_BITS))
         return parse_fail_at(p, at, "a tensor of %.3g bytes is larger than any memory (the limit is 2^%d)", bytes,
                              MAX_TENSOR_BITS);
-    *out = ir_tensor(t, rank, dims);
+    if (q && !ir_quant_fits(q, rank, dims))
+        return (size_t)q->axis >= rank
+                   ? parse_fail_at(p, element,
+                                   "scales go along dim %lld of a tensor of %zu dims (quantized_tensor_c12)",
+                                   (long long)q->axis, rank)
+                   : parse_fail_at(p, element,
+                                   "%zu scales are given for dim %lld, which is %lld (quantized_tensor_c13)", q->n,
+                                   (long long)q->axis, (long long)dims[q->axis]);
+    *out = ir_with_quant(ir_tensor(t, rank, dims), q);
     return *out || parse_fail_at(p, at, "not a valid tensor type");
-}
-
-static bool word_is(const parser *p, const char *s) {
-    return p->tok.n == strlen(s) && !memcmp(p->tok.text, s, p->tok.n);
 }
 
 static bool tuple_of(parser *p, token at, ir_kind kind, const type_list *l, const ir_type **out) {

@@ -47,11 +47,13 @@ bool text_key_is_matrix(ir_attr_key key);
 /* --- print_attr.c */
 void print_attr_value(str *out, const ir_attr *a, const ir_op *op); /* op: whose attribute, or NULL */
 
-/* --- number.c --- */
+/* --- number_double.c --- */
 double number_parse(const char *s, size_t n);
+void number_format(char *buf, size_t n, int digits, double v); /* %.*e */
+void number_print_double(double v, str *out); /* as number_print */
+/* --- number.c --- */
 /* The shortest of a few forms that reads back to the same bits of type t; hexadecimal for infinities and NaN. `bits`
  * holds one element. */
 void number_print(xt_dtype t, const void *bits, str *out);
-void number_print_double(double v, str *out); /* the same for a plain double */
 
 #endif

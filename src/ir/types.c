@@ -27,26 +27,26 @@ static uint64_t mix(uint64_t h, uint64_t v) {
     return h ^ (h >> 29);
 }
 
-static uint64_t hash_type(ir_kind kind, xt_dtype dtype, size_t rank, const int64_t *dims, const ir_type *const *elems) {
-    uint64_t h = mix((uint64_t)kind << 32 | (uint64_t)dtype << 8 | rank, 0x51ED27);
-    for (size_t i = 0; i < rank; i++) h = mix(h, elems ? elems[i]->id : (uint64_t)dims[i]);
+/* What tells one type from another. */
+static uint64_t hash_type(const ir_type *t) {
+    uint64_t h = mix((uint64_t)t->kind << 32 | (uint64_t)t->dtype << 8 | t->rank, 0x51ED27);
+    if (t->quant) h = mix(h, t->quant->id);
+    for (size_t i = 0; i < t->rank; i++) h = mix(h, t->elems ? t->elems[i]->id : (uint64_t)t->dims[i]);
     return h ^ (h >> 32);
 }
 
-static bool same_type(const ir_type *t, ir_kind kind, xt_dtype dtype, size_t rank, const int64_t *dims,
-                      const ir_type *const *elems) {
-    if (t->kind != kind || t->dtype != dtype || t->rank != rank) return false;
-    if (!rank) return true;
-    if (elems) return memcmp(t->elems, elems, rank * sizeof *elems) == 0;
-    return memcmp(t->dims, dims, rank * sizeof *dims) == 0;
+static bool same_type(const ir_type *t, const ir_type *u) {
+    if (t->kind != u->kind || t->dtype != u->dtype || t->rank != u->rank || t->quant != u->quant) return false;
+    if (!t->rank) return true;
+    if (u->elems) return memcmp(t->elems, u->elems, u->rank * sizeof *u->elems) == 0;
+    return memcmp(t->dims, u->dims, u->rank * sizeof *u->dims) == 0;
 }
 
 /* The slot that holds the type, or the empty one where it belongs. */
-static _Atomic(const ir_type *) *probe(table *tab, uint64_t h, ir_kind kind, xt_dtype dtype, size_t rank,
-                                       const int64_t *dims, const ir_type *const *elems, const ir_type **out) {
+static _Atomic(const ir_type *) *probe(table *tab, uint64_t h, const ir_type *like, const ir_type **out) {
     for (size_t i = h & tab->mask;; i = (i + 1) & tab->mask) {
         const ir_type *t = atomic_load_explicit(&tab->slots[i], memory_order_acquire);
-        if (!t || same_type(t, kind, dtype, rank, dims, elems)) {
+        if (!t || same_type(t, like)) {
             *out = t;
             return &tab->slots[i];
         }
@@ -65,30 +65,24 @@ static table *table_with_room(void) {
     for (size_t i = 0; old && i <= old->mask; i++) {
         const ir_type *t = atomic_load_explicit(&old->slots[i], memory_order_relaxed), *none;
         if (!t) continue;
-        uint64_t h = hash_type(t->kind, t->dtype, t->rank, t->dims, t->elems);
-        atomic_store_explicit(probe(tab, h, t->kind, t->dtype, t->rank, t->dims, t->elems, &none), t,
-                              memory_order_relaxed);
+        atomic_store_explicit(probe(tab, hash_type(t), t, &none), t, memory_order_relaxed);
     }
     atomic_store_explicit(&current, tab, memory_order_release);
     return tab;
 }
 
-static ir_type *make_type(ir_kind kind, xt_dtype dtype, size_t rank, const int64_t *dims, const ir_type *const *elems,
-                          int64_t count) {
-    size_t item = elems ? sizeof *elems : sizeof *dims;
+static ir_type *make_type(const ir_type *like) {
+    size_t item = like->elems ? sizeof *like->elems : sizeof *like->dims, rank = like->rank;
     ir_type *t = base_calloc(1, sizeof *t + rank * item);
     if (!t) return NULL;
-    t->kind = kind;
-    t->dtype = dtype;
-    t->rank = (uint32_t)rank;
-    t->count = count;
+    *t = *like;
     t->parts = 1;
-    for (size_t i = 0; elems && i < rank; i++) {
-        t->parts += elems[i]->parts;
-        if (elems[i]->depth >= t->depth) t->depth = elems[i]->depth + 1;
+    for (size_t i = 0; like->elems && i < rank; i++) {
+        t->parts += like->elems[i]->parts;
+        if (like->elems[i]->depth >= t->depth) t->depth = like->elems[i]->depth + 1;
     }
-    if (rank) memcpy(t + 1, elems ? (const void *)elems : (const void *)dims, rank * item);
-    if (elems)
+    if (rank) memcpy(t + 1, like->elems ? (const void *)like->elems : (const void *)like->dims, rank * item);
+    if (like->elems)
         t->elems = (const ir_type *const *)(t + 1);
     else
         t->dims = (const int64_t *)(t + 1);
@@ -105,19 +99,18 @@ static const ir_type *no_type(void) {
     return NULL;
 }
 
-static const ir_type *intern_type(ir_kind kind, xt_dtype dtype, size_t rank, const int64_t *dims,
-                                  const ir_type *const *elems, int64_t count) {
-    uint64_t h = hash_type(kind, dtype, rank, dims, elems);
+static const ir_type *intern_type(const ir_type *like) {
+    uint64_t h = hash_type(like);
     const ir_type *found = NULL;
     table *tab = atomic_load_explicit(&current, memory_order_acquire);
-    if (tab) probe(tab, h, kind, dtype, rank, dims, elems, &found);
+    if (tab) probe(tab, h, like, &found);
     if (found) return found;
 
     pthread_mutex_lock(&grow_lock);
     tab = table_with_room();
     if (tab) {
-        _Atomic(const ir_type *) *slot = probe(tab, h, kind, dtype, rank, dims, elems, &found);
-        ir_type *t = found ? NULL : make_type(kind, dtype, rank, dims, elems, count);
+        _Atomic(const ir_type *) *slot = probe(tab, h, like, &found);
+        ir_type *t = found ? NULL : make_type(like);
         if (t) {
             t->id = (uint32_t)++type_count;
             atomic_store_explicit(slot, t, memory_order_release);
@@ -146,14 +139,23 @@ const ir_type *ir_tensor(xt_dtype t, size_t rank, const int64_t *dims) {
         return no_type();
     size_t bytes;
     if (!dynamic && (!size_mul((size_t)count, xt_dtype_size(t), &bytes) || bytes > PTRDIFF_MAX)) return no_type();
-    return intern_type(IR_TENSOR, t, rank, dims, NULL, count);
+    return intern_type(&(ir_type){.kind = IR_TENSOR, .dtype = t, .rank = (uint32_t)rank, .dims = dims, .count = count});
+}
+
+const ir_type *ir_with_quant(const ir_type *t, const ir_quant *q) {
+    if (!t || t->quant == q) return t;
+    if (!q) return ir_tensor(t->dtype, t->rank, t->dims);
+    if (t->kind != IR_TENSOR || t->dtype != q->storage || !ir_quant_fits(q, t->rank, t->dims)) return no_type();
+    ir_type like = *t;
+    like.quant = q;
+    return intern_type(&like);
 }
 
 const ir_type *ir_scalar(xt_dtype t) {
     if (t <= XT_DTYPE_NONE || t >= XT_DTYPE_COUNT || t == XT_TOKEN) return no_type();
     const ir_type *s = atomic_load_explicit(&scalars[t], memory_order_acquire);
     if (s) return s;
-    s = intern_type(IR_TENSOR, t, 0, NULL, NULL, 1);
+    s = intern_type(&(ir_type){.kind = IR_TENSOR, .dtype = t, .count = 1});
     if (s) atomic_store_explicit(&scalars[t], s, memory_order_release);
     return s;
 }
@@ -161,7 +163,7 @@ const ir_type *ir_scalar(xt_dtype t) {
 const ir_type *ir_token(void) {
     const ir_type *t = atomic_load_explicit(&the_token, memory_order_acquire);
     if (t) return t;
-    t = intern_type(IR_TOKEN, XT_TOKEN, 0, NULL, NULL, 0);
+    t = intern_type(&(ir_type){.kind = IR_TOKEN, .dtype = XT_TOKEN});
     if (t) atomic_store_explicit(&the_token, t, memory_order_release);
     return t;
 }
@@ -180,7 +182,7 @@ static const ir_type *aggregate(ir_kind kind, size_t n, const ir_type *const *el
     for (size_t i = 0; i < n; i++)
         if (!elems[i]) return NULL;
     if (!ir_tuple_fits(n, elems)) return no_type();
-    return intern_type(kind, XT_DTYPE_NONE, n, NULL, n ? elems : NULL, 0);
+    return intern_type(&(ir_type){.kind = kind, .rank = (uint32_t)n, .elems = n ? elems : NULL});
 }
 
 const ir_type *ir_tuple(size_t n, const ir_type *const *elems) {
@@ -192,12 +194,13 @@ const ir_type *ir_future(size_t n, const ir_type *const *elems) {
 
 const ir_type *ir_with_dtype(const ir_type *t, xt_dtype d) {
     if (!t || t->kind != IR_TENSOR) return NULL;
-    return t->dtype == d ? t : ir_tensor(d, t->rank, t->dims);
+    return t->dtype == d && !t->quant ? t : ir_tensor(d, t->rank, t->dims);
 }
 
 bool ir_type_compatible(const ir_type *a, const ir_type *b) {
     if (a == b) return true;
-    if (!a || !b || a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank) return false;
+    if (!a || !b || a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank || a->quant != b->quant)
+        return false;
     if (a->kind == IR_TOKEN) return true;
     for (uint32_t i = 0; i < a->rank; i++) {
         if (a->kind != IR_TENSOR) {
@@ -323,6 +326,9 @@ void ir_type_print(const ir_type *t, str *out) {
         else
             str_printf(out, "%lldx", (long long)t->dims[i]);
     }
-    str_append(out, ir_dtype_mlir(t->dtype));
+    if (t->quant)
+        ir_quant_print(t->quant, out);
+    else
+        str_append(out, ir_dtype_mlir(t->dtype));
     str_putc(out, '>');
 }

@@ -288,7 +288,7 @@ static xt_status unmix(ir_module *m, ir_op *op) {
 static xt_status lower_block(ir_module *m, ir_block *block) {
     for (ir_op *op = block ? block->first : NULL, *next; op; op = next) {
         next = op->next;
-        if (op->code == OP_dot_general || op->code == OP_convolution) XT_TRY(unmix(m, op));
+        if ((op->code == OP_dot_general || op->code == OP_convolution) && !op->in[1]->type->quant) XT_TRY(unmix(m, op));
         if (op->code == OP_custom_call) XT_TRY(replace_named(m, op, &next));
         for (uint32_t r = 0; r < op->n_regions; r++) XT_TRY(lower_block(m, op->regions[r].block));
         if (is_chlo(op)) XT_TRY(replace(m, op));

@@ -8,6 +8,7 @@
  * known value. What still has a dynamic dim at the end depends on data, and is an error. */
 #include "pass/rewrite.h"
 
+#include "ir/infer.h"
 #include "ir/interp.h"
 
 enum { MOST_KNOWN = 256, MOST_OPERANDS = 8 };
@@ -106,7 +107,8 @@ static ir_attr keep(const ir_op *op, ir_attr_key k, size_t *n) {
 }
 
 static const ir_type *shaped(const ir_op *op, const int64_t *dims, size_t n) {
-    return ir_tensor(op->out[0].type->dtype, n, dims);
+    const ir_type *t = op->out[0].type;
+    return ir_with_quant(ir_tensor(t->dtype, n, dims), t->quant);
 }
 
 /* The static sibling of `op`, built before it; *out stays NULL when the shape is not known. */
@@ -243,9 +245,11 @@ static xt_status replace(refiner *r, ir_op *op, ir_op **out) {
 /* --- Types again --- */
 static const ir_type *merged(const ir_type *a, const ir_type *b) {
     int64_t dims[IR_MAX_RANK];
-    if (a == b || a->kind != IR_TENSOR || b->kind != IR_TENSOR || a->rank != b->rank || a->dtype != b->dtype) return b;
+    if (a == b || a->kind != IR_TENSOR || b->kind != IR_TENSOR || a->rank != b->rank || a->dtype != b->dtype ||
+        a->quant != b->quant)
+        return b;
     for (uint32_t i = 0; i < a->rank; i++) dims[i] = a->dims[i] == IR_DYNAMIC ? b->dims[i] : a->dims[i];
-    const ir_type *t = ir_tensor(a->dtype, a->rank, dims);
+    const ir_type *t = ir_with_quant(ir_tensor(a->dtype, a->rank, dims), a->quant);
     return t ? t : b;
 }
 
@@ -264,7 +268,7 @@ static const ir_type *completed(const ir_type *x, const ir_type *t) {
     }
     if (unknown < 0 || x->count < 0 || rest <= 0 || x->count % rest) return t;
     dims[unknown] = x->count / rest;
-    return ir_tensor(t->dtype, t->rank, dims);
+    return ir_with_quant(ir_tensor(t->dtype, t->rank, dims), t->quant);
 }
 
 static xt_status infer_again(ir_op *op) {
@@ -276,7 +280,7 @@ static xt_status infer_again(ir_op *op) {
     }
     const ir_type **types = room <= 64 ? small : base_calloc(room, sizeof *types);
     if (!types) return status_oom(room * sizeof *types, "shape refinement");
-    xt_status s = ir_op_infos[op->code].infer(op, types, &n);
+    xt_status s = infer_rule(op, types, &n);
     for (uint32_t i = 0; !s && i < op->n_out && i < n; i++) {
         op->out[i].type = merged(op->out[i].type, types[i]);
         if (op->code == OP_convert)

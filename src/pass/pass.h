@@ -50,6 +50,11 @@ typedef struct pass_row pass_row; /* of passes.def */
  * until pass_refine has made them static. */
 xt_status pass_expand_chlo(ir_module *m);
 
+/* Takes quantized tensors out of a program, whose arguments and results of such types become their integers (the pass
+ * lower_quant): devices know nothing of them. */
+bool pass_has_quantized(const ir_module *m);
+xt_status pass_expand_quant(ir_module *m);
+
 const pass_row *pass_find(const char *name); /* NULL when there is none */
 /* The names of everything that can be switched off: the passes, then the CPU compiler's stages. */
 extern const char *const pass_switch_names[];

@@ -90,6 +90,7 @@ static xt_status take_text(const char *text, size_t n, const char *name, plan_pr
     str out = STR_INIT;
     XT_TRY(program_read(text, n, name, &m));
     xt_status s = ir_verify(m);
+    if (!s) s = pass_expand_quant(m);
     if (!s) s = pass_expand_chlo(m);
     if (!s) s = describe(m, p);
     const ir_attr *partitions = partitions_of(m);

@@ -2,13 +2,12 @@
 # Runs the StableHLO project's own programs, given a checkout of that project, and counts.
 # usage: tests/conformance/stablehlo_suite.sh CHECKOUT [--device D]... [--jobs N] [--only PATTERN] [--text]
 #
-# Programs: stablehlo/tests/interpret/**/*.mlir and stablehlo/testdata/*.mlir, each with `xtrain run`, which checks
-# their assertions. Devices: the reference interpreter and the CPU plugin unless --device names others. With --text also
-# every .mlir of testdata, its folder `dynamic` included, must print, parse and print again as the same text, pretty and
-# generic; dynamic programs are not run (no inputs come with them). The folder `quantized` is left out: xtrain has no
-# quantized types. never.txt and not_yet.txt beside this script hold what is expected to fail: FILE DEVICE REASON, one a
-# line; DEVICE may be * or text. An entry that passes is reported as stale and fails the run, as does a file that fails
-# without an entry.
+# Programs: stablehlo/tests/interpret/**/*.mlir, stablehlo/testdata/*.mlir and its folder `quantized`, each with `xtrain
+# run`, which checks their assertions. Devices: the reference interpreter and the CPU plugin unless --device names
+# others. With --text also every .mlir of testdata, its folders `dynamic` and `quantized` included, must print, parse
+# and print again as the same text, pretty and generic; dynamic programs are not run (no inputs come with them).
+# never.txt and not_yet.txt beside this script hold what is expected to fail: FILE DEVICE REASON, one a line; DEVICE may
+# be * or text. An entry that passes is reported as stale and fails the run, as does a file that fails without an entry.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 checkout= devices=() jobs=2 only= text=
@@ -63,8 +62,9 @@ fixed_point() {
 }
 export -f one fixed_point
 
-programs() { (cd "$root" && ls tests/interpret/*.mlir tests/interpret/*/*.mlir testdata/*.mlir 2>/dev/null); }
-texts() { (cd "$root" && ls testdata/*.mlir testdata/dynamic/*.mlir 2>/dev/null); }
+programs() { (cd "$root" && ls tests/interpret/*.mlir tests/interpret/*/*.mlir testdata/*.mlir \
+    testdata/quantized/*.mlir 2>/dev/null); }
+texts() { (cd "$root" && ls testdata/*.mlir testdata/dynamic/*.mlir testdata/quantized/*.mlir 2>/dev/null); }
 {
     for device in "${devices[@]}"; do programs | sed "s|^|$device |"; done
     [ -z "$text" ] || texts | sed 's|^|text |'

@@ -10,7 +10,8 @@ root=${1:?usage: $0 CHECKOUT [FILE.mlir ...]}/stablehlo/tests
 shift
 files=("$@")
 [ ${#files[@]} -gt 0 ] ||
-    files=(ops_stablehlo.mlir ops_stablehlo_roundtrip.mlir ops_chlo.mlir ops_chlo_roundtrip.mlir ops_broadcasting.mlir \
+    files=(ops_stablehlo.mlir ops_stablehlo_quantized.mlir \
+        ops_stablehlo_roundtrip.mlir ops_chlo.mlir ops_chlo_roundtrip.mlir ops_broadcasting.mlir \
     ops_dot_general_algorithms.mlir
     ops_interpreter.mlir ops_stablehlo_bounded_dynamism.mlir future_type.mlir verify_async_ops.mlir verify_bounds.mlir \
         verify_convolution.mlir verify_dynamic_conv.mlir
@@ -30,9 +31,9 @@ for f in "${files[@]}"; do
         /^\/\/ -----/ { close(out); out = base "@" NR + 1 ".mlir"; next }
         { print > out }' "$root/$f"
 done
-# What stands outside StableHLO programs proper: other dialects of the test tools, quantized and sparse types, tensors
+# What stands outside StableHLO programs proper: other dialects of the test tools, sparse types, tensors
 # without a rank, declarations.
-outside='hlo_test_[a-z]*\.|"?(arith|tensor|shape)\.[a-z]|!quant\.|#(CSR|CSC|DCSR|SV|sparse)|tensor<\*|sdy\.mesh'
+outside='hlo_test_[a-z]*\.|"?(arith|tensor|shape)\.[a-z]|#(CSR|CSC|DCSR|SV|sparse)|tensor<\*|sdy\.mesh'
 export outside
 judge() {
     local want=read got=refused

@@ -86,7 +86,7 @@ static void put_types(str *s, const char *types, bool named) {
     char names[] = "a";
     for (const char *p = types; *p; p += *p == ';', names[0]++) {
         size_t n = strcspn(p, ";");
-        bool whole = *p == '!' || strncmp(p, "tuple", 5) == 0;
+        bool whole = (*p == '!' && strncmp(p, "!quant", 6) != 0) || strncmp(p, "tuple", 5) == 0;
         if (is_constant(p) && named) {
             p += n;
             continue;

@@ -111,7 +111,7 @@ static void unknown_names_are_refused(void **state) {
     const char *text = "func.func @main() {\nreturn\n}\n";
     static const struct {
         const char *switches, *says;
-    } rows[] = {{"-opt_cs", "'opt_cs' is no pass; there are lower_chlo, "},
+    } rows[] = {{"-opt_cs", "'opt_cs' is no pass; there are lower_quant, lower_chlo, "},
                 {"fuse", "write -fuse"},
                 {"-opt_cse,-", "'' is no pass"}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {

@@ -31,7 +31,7 @@ static const struct row {
     {"func.func @f(%a: tensor<complex<i32>>) {}", "parts of f32 or f64"},
     {"func.func @f(%a: tensor<1000000000x1000000000xf32>) {}", "larger than any memory"},
     {"func.func @f(%a: tensor<99999999999999999999xf32>) {}", "does not fit in 64 bits"},
-    {"func.func @f(%a: tensor<2x!quant.uniform<i8:f32, 1.0>>) {}", "quantized"},
+    {"func.func @f(%a: tensor<2x!quant.uniform<i8:f32, 0.0>>) {}", "test:1:27: quantized type: scale 0 is 0"},
     {"func.func @f(%a: !foo) {}", "expected a type, found '!foo'"},
     {"func.func @f() {\n"
      "  %0 = stablehlo.constant dense<0> : tensor<1000000000x1000000000xf32>\n"

@@ -350,8 +350,9 @@ static xt_status run_entry(const ir_module *m, const char *entry, const char *de
         all = base_calloc(l.f->n_results + 1, sizeof *all);
         if (!all) s = status_oom(l.f->n_results * sizeof *all, "results");
     }
-    if (!s && pass_is_dynamic(l.m)) s = pass_refine(l.m, entry, n_in, in);
     bool interpret = device && !strcmp(device, "interpreter");
+    if (!s && pass_is_dynamic(l.m)) s = pass_refine(l.m, entry, n_in, in);
+    if (!s && !interpret) s = pass_expand_quant(l.m); /* devices know nothing of quantized tensors */
     if (!s)
         s = interpret ? interp_run(l.m, entry, NULL, n_in, in, l.f->n_results, all)
                       : run_on_device(device, l.m, l.f, n_in, in, all);
@@ -436,7 +437,8 @@ xt_status xt_program_run(xt_program *p, const char *device, const xt_array *in, 
     array *arrays = base_calloc(args + results + 1, sizeof *arrays), *made = arrays + args;
     if (!arrays) return status_oom((args + results) * sizeof *arrays, "arrays");
     for (size_t i = 0; i < args; i++) {
-        arrays[i] = (array){ir_tensor(f->body->args[i]->type->dtype, (size_t)in[i].rank, in[i].dims), in[i].data};
+        const ir_type *t = f->body->args[i]->type;
+        arrays[i] = (array){ir_with_quant(ir_tensor(t->dtype, (size_t)in[i].rank, in[i].dims), t->quant), in[i].data};
         if (!arrays[i].type) {
             base_free(arrays);
             return status_new(XT_INVALID_ARGUMENT, NULL, "%s: the shape of input %zu is not valid", p->name, i);
