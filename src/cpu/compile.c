@@ -84,6 +84,10 @@ xt_status cpu_stage_passes(cpu_builder *b) {
     c->as_xla = b->exec->opts.as_xla;
     c->lanes = chwn_get()->lanes;
     XT_TRY(pass_optimize(c, b->exec->module));
+    if (pass_has_quantized(b->exec->module))
+        return status_new(XT_UNIMPLEMENTED, NULL,
+                          "the program has quantized tensors, of which the pass lower_quant makes plain ones; it is "
+                          "switched off (XT_PASSES)");
     report_partitioning(c);
     return NULL;
 }

@@ -125,8 +125,27 @@ static void unknown_names_are_refused(void **state) {
     }
 }
 
+/* A program that needs a pass says so without it. */
+static void needed_passes(void **state) {
+    (void)state;
+    const char *text = "func.func @main(%x: tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2xf32> {\n"
+                       "%0 = stablehlo.uniform_dequantize %x : (tensor<2x!quant.uniform<i8:f32, 0.5>>) -> "
+                       "tensor<2xf32>\nreturn %0 : tensor<2xf32>\n}\n";
+    for (int off = 0; off < 3; off++) {
+        cpu_exec *e = NULL;
+        if (off) setenv("XT_PASSES", off == 1 ? "-lower_quant" : "-all", 1);
+        xt_status s = cpu_compile(text, strlen(text), NULL, &e);
+        unsetenv("XT_PASSES");
+        assert_int_equal(s != NULL, off > 0);
+        if (s && !strstr(xt_status_message(s), "lower_quant")) fail_msg("%s", xt_status_message(s));
+        xt_status_free(s);
+        cpu_exec_free(e);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_pass_off), cmocka_unit_test(all_passes_off),
-                                       cmocka_unit_test(off_means_off), cmocka_unit_test(unknown_names_are_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(needed_passes), cmocka_unit_test(each_pass_off),
+                                       cmocka_unit_test(all_passes_off), cmocka_unit_test(off_means_off),
+                                       cmocka_unit_test(unknown_names_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
