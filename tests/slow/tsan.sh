@@ -13,8 +13,8 @@ CC=$clang tools/build.sh build-tsan -Db_sanitize=thread -Db_lundef=false >"$tmp/
 check "the build" [ $? = 0 ]
 # Ranks are forked, also by processes that have threads; memory limits of tests are not ThreadSanitizer's.
 export TSAN_OPTIONS="suppressions=$root/tests/tsan.supp halt_on_error=1 ignore_noninstrumented_modules=1 \
-die_after_fork=0" XT_THREADS=2 XT_PLUGIN_DIR=$root/build-tsan XT_SUMMARY=off XT_CACHE=off \
-    XT_POSTMORTEM_DIR=$tmp/crash XT_STATUS_DIR=$tmp/status
+die_after_fork=0 allocator_may_return_null=1" XT_THREADS=2 XT_PLUGIN_DIR=$root/build-tsan XT_SUMMARY=off \
+    XT_CACHE=off XT_POSTMORTEM_DIR=$tmp/crash XT_STATUS_DIR=$tmp/status
 # test_cpu_cost compares the processor's time of compilations on one thread, most of which is ThreadSanitizer's here
 # (over a quarter of an hour).
 left_out=' test_cpu_cost '
