@@ -102,6 +102,14 @@ typedef enum log_place {
     LOG_CLOSED
 } log_place; /* LOG_CLOSED: nowhere, and the loggers are not open yet */
 log_place log_set_place(log_place place, log_stage of); /* gives what it was; of: the stage, between steps */
+/* A pass of the trainer's begins, and ends: in a hook of another one, which then goes on as it was. */
+typedef struct log_frame {
+    bool manual;
+    log_place place;
+    log_stage stage;
+} log_frame;
+log_frame log_enter(void);
+void log_leave(log_frame was);
 void log_between_send(int64_t step);
 void log_between_forget(void);
 /* A fit ends: what its last hooks have noted for a next step, which there is none of, has a row of step values of its

@@ -130,6 +130,19 @@ log_place log_set_place(log_place place, log_stage of) {
     return was;
 }
 
+log_frame log_enter(void) {
+    const log_engine *e = log_engine_get();
+    return e ? (log_frame){e->manual, e->place, e->given_stage} : (log_frame){.place = LOG_IN_STEP};
+}
+
+void log_leave(log_frame was) {
+    log_engine *e = log_engine_get();
+    if (!e) return;
+    if (e->manual && !was.manual) log_set_manual(false);
+    e->manual = was.manual;
+    log_set_place(was.manual ? was.place : LOG_IN_STEP, was.manual ? was.stage : LOG_TRAIN);
+}
+
 void log_set_mute(bool on) {
     log_engine *e = log_engine_get();
     if (e) e->mute = on, e->mute_said = false;

@@ -147,7 +147,7 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     int64_t limit = 0;
     s = limit_of(t, stage, loader, &limit);
     if (s) return train_report(status_at(s, src));
-    train_take_task(t, task);
+    train_outer outer_pass = train_enter_pass(t, task);
     table tb = {.text = STR_INIT, .stage = stage};
     log_sink sink = {.row = take_row, .user = &tb};
     log_add_sink(&sink);
@@ -172,9 +172,8 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     log_set_place(LOG_NOWHERE, stage);
     hooks_teardown(t, name);
     log_artifacts_send();
-    log_set_place(LOG_IN_STEP, LOG_TRAIN);
     log_remove_sink(&sink);
-    log_set_manual(false);
+    train_leave_pass(t, &outer_pass);
     lazy_set_draw_step(-1);
     xt_loader_set_epoch(loader, outer.epoch, outer.next);
     config_tell(t);

@@ -63,7 +63,7 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
                           xt_loader_batches(loader), &limit);
     if (!s) s = checkpoint_for_pass(t);
     if (s) return train_report(status_at(s, src));
-    train_take_task(t, task);
+    train_outer outer_pass = train_enter_pass(t, task);
     train_tell_left_out(loader, "xt_predict");
     loader_pass outer = loader_mark(loader);
     xt_loader_set_epoch(loader, 0, 0);
@@ -78,7 +78,7 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
     log_artifacts_send();
     log_drain();
     config_tell(t);
-    log_set_place(LOG_IN_STEP, LOG_TRAIN);
+    train_leave_pass(t, &outer_pass);
     xt_loader_set_epoch(loader, outer.epoch, outer.next);
     lazy_at_rest();
     return ok && !lazy_pending() ? 0 : train_report(s);

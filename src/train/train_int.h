@@ -188,6 +188,14 @@ void config_free(xt_trainer *t);
 size_t config_count(const xt_trainer *t);
 const char *config_at(const xt_trainer *t, size_t i, const char **out_value);
 void train_take_task(xt_trainer *t, const xt_task *task); /* the task of the pass that begins */
+/* A pass that is no fit, maybe in a hook of this trainer's fit or of another's, which goes on as it was behind it. */
+typedef struct train_outer {
+    bool within; /* this trainer's fit */
+    xt_task task; /* of that */
+    log_frame logging;
+} train_outer;
+train_outer train_enter_pass(xt_trainer *t, const xt_task *task);
+void train_leave_pass(xt_trainer *t, const train_outer *was);
 /* The program's task as this library knows it, in `room`: what an older program's lacks is 0. NULL stays NULL; what a
  * newer one's has and this library does not know is an error, which is pending. */
 const xt_task *train_sized(const xt_src *src, const xt_task *task, size_t size, xt_task *room);

@@ -312,6 +312,18 @@ void train_take_task(xt_trainer *t, const xt_task *task) {
     t->task = &t->own_task;
 }
 
+train_outer train_enter_pass(xt_trainer *t, const xt_task *task) {
+    train_outer was = {.within = t->fitting, .logging = log_enter()};
+    if (was.within) was.task = t->own_task;
+    train_take_task(t, task);
+    return was;
+}
+
+void train_leave_pass(xt_trainer *t, const train_outer *was) {
+    if (was->within) train_take_task(t, &was->task);
+    log_leave(was->logging);
+}
+
 /* --- queries --- */
 void xt_trainer_add(xt_trainer *t, xt_callback *c) {
     if (!c) return; /* its own error is pending */
