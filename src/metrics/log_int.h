@@ -105,6 +105,7 @@ typedef struct log_request {
     void (*arrived)(struct log_request *r, const void *data, size_t bytes, xt_dtype dtype);
     void (*lost)(struct log_request *r); /* the value never comes */
 } log_request;
+void log_step_ended(void); /* what this thread has asked for is on its way */
 void log_request_value(const xt_src *src, const char *what, xt_tensor t, log_request *r);
 /* For a thread that will wait: what it asked for in the step being recorded is on its way, or failed, when this
  * returns. */

@@ -7,8 +7,9 @@
 #include "base/cpus.h"
 #include "metrics/log_job.h"
 
-/* Seconds without a change: for a sink that another thread is in, for rows when the program ends. */
-enum { SINK_PATIENCE_S = 5, ROW_PATIENCE_S = 1 };
+/* Seconds without a change: for a sink that another thread is in, for rows when the program ends, and for rows that may
+ * stand behind one of a thread that does not go on. */
+enum { SINK_PATIENCE_S = 5, ROW_PATIENCE_S = 1, THREAD_PATIENCE_S = 20 };
 
 static struct {
     pthread_mutex_t lock;
@@ -18,6 +19,7 @@ static struct {
     /* rows: ranks meet at each, so all write them in the order they were asked for */
     int64_t issued, served, written;
     bool running;
+    int64_t asked; /* values, in steps that have not ended */
     log_sink sinks[16];
     size_t n_sinks;
     int in_sinks; /* threads that are calling some, which are not closed meanwhile */
@@ -194,7 +196,21 @@ static void lost(void *user) {
     if (r) r->lost(r);
 }
 
+static __thread int64_t asked_here; /* of lg.asked */
+
+void log_step_ended(void) {
+    if (!asked_here) return;
+    pthread_mutex_lock(&lg.lock);
+    lg.asked -= asked_here;
+    asked_here = 0;
+    pthread_cond_broadcast(&lg.changed);
+    pthread_mutex_unlock(&lg.lock);
+}
+
 void log_request_value(const xt_src *src, const char *what, xt_tensor t, log_request *r) {
+    pthread_mutex_lock(&lg.lock);
+    lg.asked++, asked_here++;
+    pthread_mutex_unlock(&lg.lock);
     lazy_request_value(src, what, t, arrived, lost, r);
 }
 
@@ -202,18 +218,27 @@ void log_requests_now(void) {
     lazy_requests_now(arrived);
 }
 
-/* What is under way may be of the step that this thread is recording, and nobody else ends that. The threads that
- * rows and values go through wait for none: a logger of the program's that asks for a value is itself under way. */
+/* What is left may be behind a row that waits for such a step. */
+static void tell_not_waiting(void) {
+    log_once("log_drain elsewhere", XT_SEV_WARNING,
+             "values that another thread has logged in a step that it does not end are not waited for");
+}
+
+/* What is under way may be of the step that this thread is recording, and nobody else ends that. Of other threads'
+ * steps that have not ended nothing is waited for: they may be waiting for this thread. The threads that rows and
+ * values go through wait for none: a logger of the program's that asks for a value is itself under way. */
 void log_drain(void) {
     if (on_logger || lazy_on_reader()) return;
     log_requests_now();
     pthread_mutex_lock(&lg.lock);
-    while (lg.under_way > 0)
-        if (!atomic_load(&ending_now))
+    bool stays = false;
+    while (lg.under_way > lg.asked - asked_here && !stays)
+        if (!atomic_load(&ending_now) && lg.asked == asked_here)
             pthread_cond_wait(&lg.changed, &lg.lock);
-        else if (!wait_for_change(ROW_PATIENCE_S))
-            break; /* what is left is of threads that are held, or a sink has failed as well */
+        else /* what stays is of threads that are held, or a sink has failed as well */
+            stays = !wait_for_change(atomic_load(&ending_now) ? ROW_PATIENCE_S : THREAD_PATIENCE_S);
     pthread_mutex_unlock(&lg.lock);
+    if (stays && !atomic_load(&ending_now)) tell_not_waiting();
     if (log_engine_peek()) log_ranks_take_failure();
 }
 

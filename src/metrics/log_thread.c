@@ -19,6 +19,7 @@ static void after(void *user, lazy_cause cause, int64_t step, bool ok) {
     (void)user;
     (void)step;
     log_engine *e = log_engine_peek();
+    log_step_ended();
     if (e && !e->manual && ok) log_plain_after(e, cause == LAZY_CALL);
 }
 
@@ -67,6 +68,7 @@ static void engine_free(void *p) {
 /* A thread's rows are written by its end, since nobody else can end its last step. */
 static void thread_ends(void) {
     log_engine *e = log_engine_peek();
+    log_step_ended();
     if (!e) return;
     log_plain_last_rows(e);
     lazy_disown(e);
