@@ -3,8 +3,8 @@
  * what is in flight, the line that was recorded last. It only tells: the program goes on. Off until WARM_UP steps have
  * passed, unless a number of seconds is given. Time in which the whole process did not run (stopped, starved, a machine
  * asleep) does not count: the watchdog itself wakes late then. */
-#include "coll/coll.h"
 #include "base/cpus.h"
+#include "coll/coll.h"
 #include "diag/diag.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "coll/coll.h"
 #include "base/cpus.h"
+#include "coll/coll.h"
 #include "dist/dist_int.h"
 #include "dist/restart.h"
 #include "dist/supervise.h"

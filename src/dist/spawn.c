@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/private_file.h"
 #include "base/cpus.h"
+#include "base/private_file.h"
 #include "crash/crash.h"
 #include "coll/coll.h"
 #include "dist/dist_int.h"

@@ -3,8 +3,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "base/ending.h"
 #include "base/cpus.h"
+#include "base/ending.h"
 #include "metrics/log_job.h"
 
 /* Seconds without a change: for a sink that another thread is in, for rows when the program ends, and for rows that may

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "format/safetensors.h"
 #include "base/cpus.h"
+#include "format/safetensors.h"
 #include "nn/nn.h"
 
 enum { THREADS = 4, CHUNK = 1 << 18 }; /* elements of a chunk that is converted or turned */

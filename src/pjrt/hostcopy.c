@@ -1,7 +1,7 @@
 /* Copies between dense arrays and host memory of any layout: NumPy slices, Fortran order, reversed axes. Integers of
  * less than a byte change their form on the way (base/narrow.h). */
-#include "base/narrow.h"
 #include "base/cpus.h"
+#include "base/narrow.h"
 #include "pjrt/face.h"
 
 #include <unistd.h>

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "base/ending.h"
 #include "base/cpus.h"
+#include "base/ending.h"
 #include "dist/restart.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_listed.h"

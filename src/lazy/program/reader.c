@@ -1,7 +1,7 @@
 /* The reader thread: values asked for with xt_when_ready arrive from the device in any order and are handed out in the
  * order they were asked for. */
-#include "base/ending.h"
 #include "base/cpus.h"
+#include "base/ending.h"
 #include "lazy/program/program.h"
 
 #include <math.h>
