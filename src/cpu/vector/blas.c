@@ -7,6 +7,7 @@
  * it is one while any of our calls is under way, and afterwards what it was, unless somebody set it meanwhile. */
 #include "cpu/vector/blas.h"
 #include "cpu/vector/addresses.h"
+#include "cpu/vector/blas_cores.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -118,6 +119,7 @@ static void open_library(void) {
     static const char *const files[] = {"libopenblas.so.0", "libopenblas.so"};
     void *lib = NULL;
     if (!has_room()) return;
+    blas_cores_check_wish();
     for (size_t i = 0; i < BASE_COUNT(files) && !lib; i++) lib = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
     bool ok = lib != NULL;
     for (int t = 0; t < BLAS_TYPES && ok; t++) {
