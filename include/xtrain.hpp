@@ -263,10 +263,10 @@ class tensor {
         return xt_matmul_at(&w, t_, y.t_);
     }
     tensor eq(operand y) const {
-        return compare(y, xt_eq_at);
+        return y.is_number ? xt_eq_scalar_at(&y.at, t_, y.number) : xt_eq_at(&y.at, t_, y.t);
     }
     tensor ne(operand y) const {
-        return compare(y, xt_ne_at);
+        return y.is_number ? xt_ne_scalar_at(&y.at, t_, y.number) : xt_ne_at(&y.at, t_, y.t);
     }
 
     static void check_pending() {
@@ -276,60 +276,29 @@ class tensor {
             throw e;
         }
     }
-
-  private:
-    tensor compare(const operand &y, xt_tensor (*fn)(const xt_src *, xt_tensor, xt_tensor)) const;
 };
 
 inline operand::operand(const tensor &x, where w) : t(x), at(w) {}
 
-/* The dtype of a number that keeps it beside x: integers beside it stay what they are where it is whole, and are f32
- * where it is a fraction, or is divided. The scalar has no dims, so among floats x's dtype is the result's. */
-inline xt_dtype number_dtype(double v, xt_dtype x, bool divided) {
-    bool floats = x == XT_F16 || x == XT_F32 || x == XT_F64 || x == XT_BF16 || x == XT_C64 || x == XT_C128 ||
-                  (x >= XT_F8E5M2 && x <= XT_F8E4M3FNUZ) || (x >= XT_F8E4M3 && x <= XT_F4E2M1FN) || x >= XT_F6E2M3FN;
-    if (x == XT_F16 && !(v >= -65504 && v <= 65504)) return XT_F32;
-    if (floats) return x;
-    bool whole = v >= -9e15 && v <= 9e15 && v == static_cast<double>(static_cast<int64_t>(v));
-    return x == XT_DTYPE_NONE || divided || !whole ? XT_F32 : XT_I64;
-}
-/* A number as a tensor beside x. */
-inline tensor number_like(const operand &n, xt_tensor x, bool divided) {
-    return xt_full_at(&n.at, n.number, number_dtype(n.number, xt_dtype_of(x), divided), shape{});
-}
-inline tensor tensor::compare(const operand &y, xt_tensor (*fn)(const xt_src *, xt_tensor, xt_tensor)) const {
-    return fn(&y.at, t_, y.is_number ? static_cast<xt_tensor>(number_like(y, t_, false)) : y.t);
-}
-
-inline tensor operator+(operand x, operand y) {
-    if (y.is_number) return xt_add_scalar_at(&y.at, x.t, y.number);
-    return x.is_number ? xt_add_scalar_at(&x.at, y.t, x.number) : xt_add_at(&x.at, x.t, y.t);
-}
-inline tensor operator-(operand x, operand y) {
-    if (y.is_number) return xt_add_scalar_at(&y.at, x.t, -y.number);
-    return x.is_number ? xt_rsub_scalar_at(&x.at, y.t, x.number) : xt_sub__at(&x.at, x.t, y.t);
-}
-inline tensor operator*(operand x, operand y) {
-    if (y.is_number) return xt_mul_scalar_at(&y.at, x.t, y.number);
-    return x.is_number ? xt_mul_scalar_at(&x.at, y.t, x.number) : xt_mul_at(&x.at, x.t, y.t);
-}
-inline tensor operator/(operand x, operand y) {
-    if (y.is_number) return xt_div_scalar_at(&y.at, x.t, y.number);
-    return xt_div_at(&x.at, x.is_number ? static_cast<xt_tensor>(number_like(x, y.t, true)) : x.t, y.t);
-}
+/* Either side may be a number, as in xt_add(x, 2). */
+#define XT_HPP_OPERATOR_(op, fn)                                                                 \
+    inline tensor operator op(operand x, operand y) {                                            \
+        if (y.is_number) return fn##_scalar_at(&y.at, x.t, y.number);                            \
+        return x.is_number ? fn##_of_scalar_at(&x.at, x.number, y.t) : fn##_at(&x.at, x.t, y.t); \
+    }
+XT_HPP_OPERATOR_(+, xt_add)
+XT_HPP_OPERATOR_(-, xt_sub_)
+XT_HPP_OPERATOR_(*, xt_mul)
+XT_HPP_OPERATOR_(/, xt_div)
+XT_HPP_OPERATOR_(%, xt_remainder)
+XT_HPP_OPERATOR_(<, xt_lt)
+XT_HPP_OPERATOR_(<=, xt_le)
+XT_HPP_OPERATOR_(>, xt_gt)
+XT_HPP_OPERATOR_(>=, xt_ge)
+#undef XT_HPP_OPERATOR_
 inline tensor operator-(const tensor &x) {
     return x.neg();
 }
-#define XT_HPP_COMPARE_(op, fn)                                                                      \
-    inline tensor operator op(operand x, operand y) {                                                \
-        xt_tensor a = x.is_number ? static_cast<xt_tensor>(number_like(x, y.t, false)) : x.t;        \
-        return fn(&x.at, a, y.is_number ? static_cast<xt_tensor>(number_like(y, x.t, false)) : y.t); \
-    }
-XT_HPP_COMPARE_(<, xt_lt_at)
-XT_HPP_COMPARE_(<=, xt_le_at)
-XT_HPP_COMPARE_(>, xt_gt_at)
-XT_HPP_COMPARE_(>=, xt_ge_at)
-#undef XT_HPP_COMPARE_
 
 /* --- Making tensors, and functions of several --- */
 template <class T> constexpr xt_dtype dtype_of() {

@@ -36,7 +36,7 @@ static xt_tensor judged(xt_module *d, xt_tensor x, bool real) {
 static void picture(xt_module *g) {
     static float grey[SHOWN][28 * 28];
     xt_tensor x = xt_forward(g, xt_randn(XT_F32, SHOWN, NOISE, 1, 1));
-    xt_read(xt_mul_scalar(xt_add_scalar(x, 1), 0.5), grey, sizeof grey);
+    xt_read(xt_mul(xt_add(x, 1), 0.5), grey, sizeof grey);
     gallery_try(xt_plot_images("dcgan.png", "out of noise", SHOWN, 28, 28, grey[0], NULL));
 }
 
@@ -52,8 +52,8 @@ int main(int argc, char **argv) {
     xt_batch b;
     for (int step = 0; step < gallery.steps; step++) {
         if (!xt_next(loader, &b) && !xt_next(loader, &b)) break; /* the next epoch */
-        xt_tensor grey = xt_clamp(xt_add_scalar(xt_mul_scalar(b.x, 0.3081), 0.1307), 0, 1);
-        xt_tensor real = xt_add_scalar(xt_mul_scalar(grey, 2), -1);
+        xt_tensor grey = xt_clamp(xt_add(xt_mul(b.x, 0.3081), 0.1307), 0, 1);
+        xt_tensor real = xt_add(xt_mul(grey, 2), -1);
         xt_tensor fake = xt_forward(g, xt_randn(XT_F32, BATCH, NOISE, 1, 1));
         xt_tensor loss_d = xt_add(judged(d, real, true), judged(d, xt_detach(fake), false));
         xt_backward(loss_d);

@@ -40,9 +40,9 @@ static void schedule(void) {
 }
 
 static xt_tensor loss_of(xt_module *m, xt_tensor x) {
-    xt_tensor t = xt_floor(xt_mul_scalar(xt_rand(XT_F32, BATCH), TIMES)), noise = xt_randn_like(x), seen;
+    xt_tensor t = xt_floor(xt_mul(xt_rand(XT_F32, BATCH), TIMES)), noise = xt_randn_like(x), seen;
     xt_tensor left = xt_reshape(xt_take(xt_from_array(kept, XT_F32, TIMES), xt_cast(t, XT_I64)), -1, 1, 1, 1);
-    xt_tensor noisy = xt_add(xt_mul(xt_sqrt(left), x), xt_mul(xt_sqrt(xt_rsub_scalar(left, 1)), noise));
+    xt_tensor noisy = xt_add(xt_mul(xt_sqrt(left), x), xt_mul(xt_sqrt(xt_minus(1, left)), noise));
     xt_forward_many(m, 2, XT_TENSORS(noisy, t), 1, &seen);
     return xt_mse_loss(seen, noise);
 }
@@ -64,7 +64,7 @@ static void picture(xt_module *m) {
         x = xt_call(step, x, xt_scalar(t, XT_F32), xt_scalar(1 / sqrt(1.0 - beta[t]), XT_F32), xt_scalar(b, XT_F32),
                     xt_scalar(t > 0 ? sqrt(beta[t]) : 0, XT_F32));
     }
-    xt_read(xt_clamp(xt_mul_scalar(xt_add_scalar(x, 1), 0.5), 0, 1), grey, sizeof grey);
+    xt_read(xt_clamp(xt_mul(xt_add(x, 1), 0.5), 0, 1), grey, sizeof grey);
     gallery_try(xt_plot_images("diffusion.png", "out of noise, in 100 steps", SHOWN, 28, 28, grey[0], NULL));
     xt_step_free(step);
 }
@@ -80,8 +80,8 @@ int main(int argc, char **argv) {
     xt_batch b;
     for (int step = 0; step < gallery.steps; step++) {
         if (!xt_next(loader, &b) && !xt_next(loader, &b)) break; /* the next epoch */
-        xt_tensor grey = xt_clamp(xt_add_scalar(xt_mul_scalar(b.x, 0.3081), 0.1307), 0, 1);
-        xt_tensor loss = loss_of(m, xt_add_scalar(xt_mul_scalar(grey, 2), -1));
+        xt_tensor grey = xt_clamp(xt_add(xt_mul(b.x, 0.3081), 0.1307), 0, 1);
+        xt_tensor loss = loss_of(m, xt_add(xt_mul(grey, 2), -1));
         xt_backward(loss);
         xt_optimizer_step(adam);
         gallery_loss("loss", step, loss);

@@ -66,7 +66,7 @@ static xt_tensor loss_of(xt_module *policy, xt_module *target) {
                              xt_from_array(action, XT_I64, BATCH, 1));
     xt_no_grad_begin();
     xt_tensor best = xt_amax(xt_forward(target, xt_from_array(next, XT_F32, BATCH, SEEN)), XT_AXES(1));
-    best = xt_add_scalar(xt_mul_scalar(xt_mul(best, xt_from_array(goes_on, XT_F32, BATCH)), 0.99), 1);
+    best = xt_add(xt_mul(xt_mul(best, xt_from_array(goes_on, XT_F32, BATCH)), 0.99), 1);
     xt_no_grad_end();
     return xt_smooth_l1_loss(is, xt_unsqueeze(best, 1));
 }

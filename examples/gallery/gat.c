@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
         gallery_loss("loss", step, loss);
         step_of[step] = step;
         xt_tensor hit = xt_cast(xt_eq(xt_argmax(logits, 1), want), XT_F32);
-        xt_when_ready(xt_masked_mean(hit, xt_rsub_scalar(mask, 1)), keep, &right[step]);
+        xt_when_ready(xt_masked_mean(hit, xt_minus(1, mask)), keep, &right[step]);
         xt_mark_step();
     }
     xt_wait();

@@ -11,7 +11,7 @@ enum { RANK = 4, WRITTEN = 200 };
 static xt_tensor adapted(xt_module *m, const char *name, xt_tensor x, int64_t out) {
     xt_module *own = xt_sub(xt_sub(m, "lora", -1), name, -1);
     xt_tensor change = xt_linear(own, "B", xt_linear(own, "A", x, RANK, .bias = XT_OFF), out, .bias = XT_OFF);
-    return xt_add(xt_linear(m, name, x, out, .bias = XT_OFF), xt_mul_scalar(change, SCALE));
+    return xt_add(xt_linear(m, name, x, out, .bias = XT_OFF), xt_mul(change, SCALE));
 }
 
 static xt_tensor heads(xt_tensor x, int n) { /* [B,T,n HEAD] -> [B,n,T,HEAD] */

@@ -61,7 +61,7 @@ static xt_tensor write_token(const xt_tensor *in, int n, void *user) {
     xt_tensor out[3];
     (void)in, (void)n;
     xt_forward_many(w->m, 3, XT_TENSORS(w->token, w->h, w->c), 3, out);
-    xt_tensor next = xt_dist_sample(xt_categorical_logits_dist(xt_div_scalar(xt_flatten(out[0], 0), 0.7)));
+    xt_tensor next = xt_dist_sample(xt_categorical_logits_dist(xt_div(xt_flatten(out[0], 0), 0.7)));
     xt_assign(w->h, out[1]);
     xt_assign(w->c, out[2]);
     xt_assign(w->token, xt_reshape(next, 1, 1));

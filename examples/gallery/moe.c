@@ -22,7 +22,7 @@ static void mixture(xt_module *m, const xt_tensor *in, xt_tensor *out, void *use
     out[1] = share;
     xt_tensor used = xt_mean_axis(xt_cast(xt_gt(share, xt_zeros_like(share)), XT_F32), 0);
     xt_tensor load = xt_sum(xt_mul(used, xt_mean_axis(xt_softmax(scores, 1), 0)));
-    out[2] = xt_mul_scalar(load, (double)EXPERTS / CHOSEN); /* 1 when all have the same */
+    out[2] = xt_mul(load, (double)EXPERTS / CHOSEN); /* 1 when all have the same */
 }
 
 /* Two arms of one and a half turns each, with some noise. */
@@ -63,7 +63,7 @@ int main(int argc, char **argv) {
         xt_tensor in = xt_from_array(x, XT_F32, BATCH, 2), out[3];
         xt_forward_many(m, 1, &in, 3, out);
         xt_tensor loss = xt_cross_entropy(out[0], xt_from_array(label, XT_I64, BATCH));
-        xt_backward(xt_add(loss, xt_mul_scalar(out[2], 0.01)));
+        xt_backward(xt_add(loss, xt_mul(out[2], 0.01)));
         xt_optimizer_step(adam);
         gallery_loss("loss", step, loss);
         gallery_loss("load", step, out[2]);

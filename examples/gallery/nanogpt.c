@@ -28,7 +28,7 @@ static void init(xt_module *m) {
 static xt_tensor next_token(const xt_tensor *in, int n, void *m) {
     (void)n;
     xt_tensor logits = xt_index_select(xt_forward(m, in[0]), 1, in[1]);
-    return xt_dist_sample(xt_categorical_logits_dist(xt_div_scalar(xt_flatten(logits, 0), 0.8)));
+    return xt_dist_sample(xt_categorical_logits_dist(xt_div(xt_flatten(logits, 0), 0.8)));
 }
 
 /* The window is padded behind, where a causal model does not look, so that each token comes out of one program. */

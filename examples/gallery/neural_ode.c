@@ -9,11 +9,11 @@ enum { TIMES = 200, WINDOW = 10, BATCH = 32, HIDDEN = 50 };
 static xt_tensor field(xt_module *m, xt_tensor y, void *user) {
     (void)user;
     xt_share(m, "fc*"); /* four times a step */
-    return xt_linear(m, "fc2", xt_tanh(xt_linear(m, "fc1", xt_pow_scalar(y, 3), HIDDEN)), 2);
+    return xt_linear(m, "fc2", xt_tanh(xt_linear(m, "fc1", xt_pow(y, 3), HIDDEN)), 2);
 }
 
 static xt_tensor along(xt_tensor y, xt_tensor k, double dt) { /* y + dt k */
-    return xt_add(y, xt_mul_scalar(k, dt));
+    return xt_add(y, xt_mul(k, dt));
 }
 
 /* A step of the classical Runge-Kutta method: carry is y; what it puts out is y too. */

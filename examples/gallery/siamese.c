@@ -15,8 +15,8 @@ static xt_tensor embed(xt_module *m, xt_tensor x, void *user) {
 /* same [B]: 1 where both show the same digit. Those are pulled together, the others pushed 1 apart. */
 static xt_tensor contrastive(xt_module *m, xt_tensor left, xt_tensor right, xt_tensor same) {
     xt_tensor d = xt_pairwise_distance(xt_forward(m, left), xt_forward(m, right));
-    xt_tensor apart = xt_square(xt_relu(xt_rsub_scalar(d, 1)));
-    return xt_mean(xt_add(xt_mul(same, xt_square(d)), xt_mul(xt_rsub_scalar(same, 1), apart)));
+    xt_tensor apart = xt_square(xt_relu(xt_minus(1, d)));
+    return xt_mean(xt_add(xt_mul(same, xt_square(d)), xt_mul(xt_minus(1, same), apart)));
 }
 
 /* A batch of 2 PAIRS digits is PAIRS pairs; where the labels say so, the right one is of the same digit. */
@@ -46,7 +46,7 @@ static void picture(xt_module *m, xt_batch b) {
     const char *labels[SHOWN];
     xt_tensor x = xt_slice(b.x, 0, 0, SHOWN), code = xt_forward(m, x);
     xt_read(xt_pairwise_distance(code, xt_slice(code, 0, 0, 1)), d, sizeof d);
-    xt_read(xt_clamp(xt_add_scalar(xt_mul_scalar(x, 0.3081), 0.1307), 0, 1), grey, sizeof grey);
+    xt_read(xt_clamp(xt_add(xt_mul(x, 0.3081), 0.1307), 0, 1), grey, sizeof grey);
     for (int i = 0; i < SHOWN; i++) {
         snprintf(text[i], sizeof text[i], "%.2f", d[i]);
         labels[i] = text[i];

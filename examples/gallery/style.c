@@ -42,7 +42,7 @@ static void vgg(xt_module *m, const xt_tensor *in, xt_tensor *out, void *user) {
 static xt_tensor gram(xt_tensor y) { /* [B,C,H,W] -> [B,C,C] */
     int64_t b = xt_size(y, 0), channels = xt_size(y, 1), each = xt_size(y, 2) * xt_size(y, 3);
     xt_tensor f = xt_view(y, b, channels, each);
-    return xt_div_scalar(xt_bmm(f, xt_transpose(f, 1, 2)), (double)(channels * each));
+    return xt_div(xt_bmm(f, xt_transpose(f, 1, 2)), (double)(channels * each));
 }
 
 static xt_tensor loss_of(xt_module *m, xt_module *features, xt_tensor x, xt_tensor stripes) {
@@ -51,13 +51,12 @@ static xt_tensor loss_of(xt_module *m, xt_module *features, xt_tensor x, xt_tens
     xt_forward_many(features, 1, XT_TENSORS(x), LEVELS, of_x);
     xt_forward_many(features, 1, XT_TENSORS(xt_forward(m, x)), LEVELS, of_y);
     xt_tensor loss = xt_mse_loss(of_y[1], of_x[1]);
-    for (int i = 0; i < LEVELS; i++)
-        loss = xt_add(loss, xt_mul_scalar(xt_mse_loss(gram(of_y[i]), gram(of_style[i])), 1e3));
+    for (int i = 0; i < LEVELS; i++) loss = xt_add(loss, xt_mul(xt_mse_loss(gram(of_y[i]), gram(of_style[i])), 1e3));
     return loss;
 }
 
 static xt_tensor grey_of(xt_tensor digits) {
-    return xt_clamp(xt_add_scalar(xt_mul_scalar(digits, 0.3081), 0.1307), 0, 1);
+    return xt_clamp(xt_add(xt_mul(digits, 0.3081), 0.1307), 0, 1);
 }
 
 static void picture(xt_module *m, xt_tensor x) {

@@ -14,7 +14,7 @@ static void vae(xt_module *m, const xt_tensor *in, xt_tensor *out, void *user) {
     (void)user;
     xt_tensor h = xt_relu(xt_linear(m, "enc", xt_flatten(in[0], 1), HIDDEN));
     xt_tensor mean = xt_linear(m, "mean", h, LATENT), log_var = xt_linear(m, "log_var", h, LATENT);
-    xt_tensor std = xt_exp(xt_mul_scalar(log_var, 0.5));
+    xt_tensor std = xt_exp(xt_mul(log_var, 0.5));
     out[0] = decode(m, xt_add(mean, xt_mul(std, xt_randn_like(std))));
     out[1] = mean;
     out[2] = log_var;
@@ -25,12 +25,12 @@ static xt_tensor elbo(xt_module *m, xt_tensor x) {
     xt_tensor out[3];
     xt_forward_many(m, 1, &x, 3, out);
     xt_tensor pixels = xt_bce_with_logits(out[0], xt_flatten(x, 1), .reduction = XT_SUM);
-    xt_tensor kl = xt_minus(xt_add(xt_exp(out[2]), xt_square(out[1])), xt_add_scalar(out[2], 1));
-    return xt_div_scalar(xt_add(pixels, xt_mul_scalar(xt_sum(kl), 0.5)), BATCH);
+    xt_tensor kl = xt_minus(xt_add(xt_exp(out[2]), xt_square(out[1])), xt_add(out[2], 1));
+    return xt_div(xt_add(pixels, xt_mul(xt_sum(kl), 0.5)), BATCH);
 }
 
 static xt_tensor digits(xt_batch b) { /* as MNIST's, which are normalised: back to 0..1 */
-    return xt_clamp(xt_add_scalar(xt_mul_scalar(b.x, 0.3081), 0.1307), 0, 1);
+    return xt_clamp(xt_add(xt_mul(b.x, 0.3081), 0.1307), 0, 1);
 }
 
 static void picture(xt_module *m, xt_batch b) {

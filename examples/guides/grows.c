@@ -18,7 +18,7 @@ int main(int argc, char **argv) {
     static float data[16][4];
     for (int i = 0; i < 2000; i++) {
         xt_tensor x = xt_from_array(data, XT_F32, 16, 4);
-        xt_tensor loss = xt_mean(xt_square(xt_add_scalar(xt_forward(m, x), -1)));
+        xt_tensor loss = xt_mean(xt_square(xt_add(xt_forward(m, x), -1)));
         losses[i] = xt_keep(loss); /* to plot them later */
         xt_backward(loss);
         xt_optimizer_step(sgd);

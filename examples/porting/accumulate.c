@@ -21,7 +21,7 @@ static void train_in_parts(xt_module *m, xt_optimizer *opt) {
     for (int i = 0; i < UPDATES * PARTS; i++) {
         int k = i / PARTS, part = i % PARTS;
         xt_tensor loss = loss_of(m, k, part * (BATCH / PARTS), BATCH / PARTS);
-        xt_backward(xt_div_scalar(loss, PARTS)); /* a mean of means; no xt_zero_grad */
+        xt_backward(xt_div(loss, PARTS)); /* a mean of means; no xt_zero_grad */
         if (part == PARTS - 1) xt_optimizer_step(opt);
         xt_mark_step();
     }

@@ -36,7 +36,7 @@ static xt_tensor policy_loss(xt_module *m, const rollout *r) {
     xt_tensor action = xt_from_array(r->action, XT_I64, EPISODES, LONGEST);
     xt_tensor weight = xt_from_array(r->weight, XT_F32, EPISODES, LONGEST);
     xt_tensor surprise = xt_cross_entropy(logits, action, .reduction = XT_NONE, .axis = -1); /* -log pi(action) */
-    return xt_div_scalar(xt_sum(xt_mul(surprise, weight)), EPISODES);
+    return xt_div(xt_sum(xt_mul(surprise, weight)), EPISODES);
 }
 
 /* The same for one episode as long as it is. */
@@ -44,7 +44,7 @@ static xt_tensor unpadded_loss(xt_module *m, const rollout *r, int e) {
     int n = r->length[e];
     xt_tensor logits = xt_forward(m, xt_from_array(r->seen[e], XT_F32, n, SEEN));
     xt_tensor surprise = xt_cross_entropy(logits, xt_from_array(r->action[e], XT_I64, n), .reduction = XT_NONE);
-    return xt_div_scalar(xt_sum(xt_mul(surprise, xt_from_array(r->weight[e], XT_F32, n))), EPISODES);
+    return xt_div(xt_sum(xt_mul(surprise, xt_from_array(r->weight[e], XT_F32, n))), EPISODES);
 }
 
 int main(void) {

@@ -10,7 +10,7 @@ static xt_tensor adapted(xt_module *m, const char *name, xt_tensor x, int64_t ou
     xt_module *own = xt_sub(xt_sub(m, "lora", -1), name, -1);
     xt_tensor low = xt_linear(own, "A", x, RANK, .bias = XT_OFF);
     xt_tensor change = xt_linear(own, "B", low, out, .bias = XT_OFF);
-    return xt_add(xt_linear(m, name, x, out), xt_mul_scalar(change, SCALE));
+    return xt_add(xt_linear(m, name, x, out), xt_mul(change, SCALE));
 }
 
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
@@ -22,7 +22,7 @@ static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
 static void merge(xt_module *m, const char *name) {
     xt_module *own = xt_sub(xt_sub(m, "lora", -1), name, -1);
     xt_tensor w = xt_module_find(xt_sub(m, name, -1), "weight"), b = xt_module_find(own, "B.weight");
-    xt_assign(w, xt_add(w, xt_mul_scalar(xt_matmul(b, xt_module_find(own, "A.weight")), SCALE)));
+    xt_assign(w, xt_add(w, xt_mul(xt_matmul(b, xt_module_find(own, "A.weight")), SCALE)));
     xt_assign(b, xt_zeros_like(b));
 }
 

@@ -25,7 +25,19 @@ typedef struct XT_OPTIONS_ xt_log_opts {
     int64_t batch_size XT_IS(xt_log_opts, batch_size); /* weight of the mean; -1 = the current batch's size */
 } xt_log_opts;
 #define xt_log(name, ...) XT_LOG_(name, __VA_ARGS__, )
-#define XT_LOG_(name, t, ...) xt_log_at(XT_HERE, name, t, XT_OPTS(xt_log_opts, __VA_ARGS__))
+#define XT_LOG_(name, t, ...)                                                                                   \
+    (XT_CHECK_(sizeof(#t) > 1, "xt_log(\"loss\", tensor) logs a metric; the natural logarithm is xt_log_e(x)"), \
+     xt_log_at(XT_HERE, name, XT_TENSOR_OR_NONE_(t), XT_OPTS(xt_log_opts, __VA_ARGS__)))
+#ifdef __cplusplus
+}
+inline xt_tensor xt_tensor_or_none_(xt_tensor t = {}) {
+    return t;
+}
+extern "C" {
+#define XT_TENSOR_OR_NONE_(t) xt_tensor_or_none_(t)
+#else
+#define XT_TENSOR_OR_NONE_(t) ((const xt_tensor[1]){t})[0]
+#endif
 XT_API void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o);
 /* a number the host has: data of the step, never a constant of its program */
 #define xt_log_value(name, ...) XT_LOG_VALUE_(name, __VA_ARGS__, )

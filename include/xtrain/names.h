@@ -201,12 +201,6 @@ XT_API xt_tensor xt_fake_quantize_per_channel_affine_at(const xt_src *src, xt_te
 #define xt_le_scalar(x, v) xt_le_scalar_at(XT_HERE, x, XT_NUMBER_(v))
 #define xt_gt_scalar(x, v) xt_gt_scalar_at(XT_HERE, x, XT_NUMBER_(v))
 #define xt_ge_scalar(x, v) xt_ge_scalar_at(XT_HERE, x, XT_NUMBER_(v))
-XT_API xt_tensor xt_eq_scalar_at(const xt_src *src, xt_tensor x, double v);
-XT_API xt_tensor xt_ne_scalar_at(const xt_src *src, xt_tensor x, double v);
-XT_API xt_tensor xt_lt_scalar_at(const xt_src *src, xt_tensor x, double v);
-XT_API xt_tensor xt_le_scalar_at(const xt_src *src, xt_tensor x, double v);
-XT_API xt_tensor xt_gt_scalar_at(const xt_src *src, xt_tensor x, double v);
-XT_API xt_tensor xt_ge_scalar_at(const xt_src *src, xt_tensor x, double v);
 
 /* --- Windows of signals, f32: (n, periodic = true); xt_window has all kinds, and other dtypes --- */
 #define xt_hann_window(...) XT_WINDOW_NAMED_(XT_WINDOW_HANN, __VA_ARGS__, true, )

@@ -192,10 +192,22 @@ XT_API xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype d
 #define xt_zeros(...) XT_FULL_(0, __VA_ARGS__, 0)
 #define xt_ones(...) XT_FULL_(1, __VA_ARGS__, 0)
 XT_API xt_tensor xt_full_at(const xt_src *src, double value, xt_dtype dtype, const int64_t *dims);
-#define xt_arange(n, dtype) xt_arange_at(XT_HERE, XT_NUMBER_(n), XT_DTYPE_(dtype)) /* 0 .. n-1, [n] */
+/* xt_arange(n, dtype = XT_I64): 0 .. n-1; xt_arange(start, stop, step, dtype): as xt_range, the dtype may be left out
+ * (i64, f32 where a number is a floating one) */
+#define xt_arange(...) \
+    XT_FILL_BY_(__VA_ARGS__, , XT_ARANGE_OF_, XT_ARANGE_STEPS_, XT_ARANGE_DTYPE_, XT_ARANGE_I64_, )(__VA_ARGS__)
+#define XT_ARANGE_I64_(n) xt_arange_at(XT_HERE, XT_NUMBER_(n), XT_I64)
+#define XT_ARANGE_DTYPE_(n, dtype) xt_arange_at(XT_HERE, XT_NUMBER_(n), XT_DTYPE_(dtype))
+#define XT_ARANGE_STEPS_(start, stop, step)                                     \
+    xt_range_at(XT_HERE, XT_NUMBER_(start), XT_NUMBER_(stop), XT_NUMBER_(step), \
+                (__typeof__((start) + (stop) + (step)))1 / 2 > 0 ? (XT_F32) : (XT_I64))
+#define XT_ARANGE_OF_(start, stop, step, dtype) xt_range(start, stop, step, dtype)
 XT_API xt_tensor xt_arange_at(const xt_src *src, int64_t n, xt_dtype dtype);
 /* data, not a constant: changing it never recompiles */
-#define xt_scalar(value, dtype) xt_scalar_at(XT_HERE, XT_NUMBER_(value), XT_DTYPE_(dtype))
+/* xt_scalar(value, dtype = XT_F32) */
+#define xt_scalar(...) XT_SCALAR_(__VA_ARGS__, XT_F32, )
+#define XT_SCALAR_(value, dtype, ...) \
+    (XT_LAST_(1, __VA_ARGS__), xt_scalar_at(XT_HERE, XT_NUMBER_(value), XT_DTYPE_(dtype)))
 XT_API xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype);
 
 /* State of one's own (a cache, a running mean): zeros at first, lives until xt_drop. What xt_assign gives it is its
@@ -208,6 +220,51 @@ XT_API xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype);
 #define xt_assign(state, value) xt_assign_at(XT_HERE, state, value)
 XT_API xt_tensor xt_state_at(const xt_src *src, const char *name, xt_dtype dtype, const int64_t *dims);
 XT_API void xt_assign_at(const xt_src *src, xt_tensor state, xt_tensor value);
+
+/* How a function of two tensors takes a number for one of them: its form is chosen by what stands there, each argument
+ * is evaluated once, and the call is made from the caller's own function. */
+#ifdef __cplusplus
+}
+template <class Two, class Behind, class Before> constexpr Two xt_form_(xt_tensor, xt_tensor, Two two, Behind, Before) {
+    return two;
+}
+template <class Two, class Behind, class Before>
+constexpr Behind xt_form_(xt_tensor, double, Two, Behind behind, Before) {
+    return behind;
+}
+template <class Two, class Behind, class Before>
+constexpr Before xt_form_(double, xt_tensor, Two, Behind, Before before) {
+    return before;
+}
+template <class Two, class Behind, class Before>
+void xt_form_(xt_tensor, xt_dtype, Two, Behind, Before) = delete; /* a dtype stands where a number belongs */
+template <class Two, class Behind, class Before>
+void xt_form_(xt_dtype, xt_tensor, Two, Behind, Before) = delete; /* a dtype stands where a number belongs */
+extern "C" {
+#define XT_FORM_(fn, a, b) xt_form_(a, b, fn##_at, fn##_scalar_at, fn##_of_scalar_at)
+#define XT_ONCE_(name, argument) auto name = (argument)
+#else
+#define XT_FORM_(fn, a, b) \
+    _Generic(a, xt_tensor : _Generic(b, xt_tensor : fn##_at, default : fn##_scalar_at), default : fn##_of_scalar_at)
+#define XT_ONCE_(name, argument)   \
+    __auto_type name = (argument); \
+    _Static_assert(!XT_IS_DTYPE_(name), XT_DTYPE_AS_NUMBER_)
+#endif
+#define XT_TWO_(fn, x, y) XT_TWO_OF_(fn, x, y, __COUNTER__)
+#define XT_TWO_OF_(fn, x, y, n) XT_TWO_AS_(fn, x, y, n)
+#define XT_TWO_AS_(fn, x, y, n)                                                \
+    (__extension__({                                                           \
+        XT_ONCE_(xt_x##n##_, x);                                               \
+        XT_ONCE_(xt_y##n##_, y);                                               \
+        XT_FORM_(fn, xt_x##n##_, xt_y##n##_)(XT_HERE, xt_x##n##_, xt_y##n##_); \
+    }))
+#define XT_WHERE_(cond, x, y, n) XT_WHERE_AS_(cond, x, y, n)
+#define XT_WHERE_AS_(cond, x, y, n)                                                        \
+    (__extension__({                                                                       \
+        XT_ONCE_(xt_x##n##_, x);                                                           \
+        XT_ONCE_(xt_y##n##_, y);                                                           \
+        XT_FORM_(xt_where, xt_x##n##_, xt_y##n##_)(XT_HERE, cond, xt_x##n##_, xt_y##n##_); \
+    }))
 
 /* --- Elementwise. Unary ops on integers promote to f32 where the result is no integer. --- */
 #define xt_abs(x) xt_abs_at(XT_HERE, x)
@@ -233,22 +290,23 @@ XT_API void xt_assign_at(const xt_src *src, xt_tensor state, xt_tensor value);
 #define xt_logical_not(x) xt_logical_not_at(XT_HERE, x)
 #define xt_isfinite(x) xt_isfinite_at(XT_HERE, x)
 #define xt_detach(x) xt_detach_at(XT_HERE, x) /* the same value, no gradient through it */
-#define xt_add(x, y) xt_add_at(XT_HERE, x, y)
+/* Of two: either may be a number. */
+#define xt_add(x, y) XT_TWO_(xt_add, x, y)
 /* xt_sub names a child module; xt_minus is the plain spelling */
-#define xt_sub_(x, y) xt_sub__at(XT_HERE, x, y)
-#define xt_minus(x, y) xt_sub__at(XT_HERE, x, y)
-#define xt_mul(x, y) xt_mul_at(XT_HERE, x, y)
-#define xt_div(x, y) xt_div_at(XT_HERE, x, y)
-#define xt_pow(x, y) xt_pow_at(XT_HERE, x, y)
-#define xt_maximum(x, y) xt_maximum_at(XT_HERE, x, y)
-#define xt_minimum(x, y) xt_minimum_at(XT_HERE, x, y)
-#define xt_remainder(x, y) xt_remainder_at(XT_HERE, x, y)
-#define xt_eq(x, y) xt_eq_at(XT_HERE, x, y)
-#define xt_ne(x, y) xt_ne_at(XT_HERE, x, y)
-#define xt_lt(x, y) xt_lt_at(XT_HERE, x, y)
-#define xt_le(x, y) xt_le_at(XT_HERE, x, y)
-#define xt_gt(x, y) xt_gt_at(XT_HERE, x, y)
-#define xt_ge(x, y) xt_ge_at(XT_HERE, x, y)
+#define xt_sub_(x, y) XT_TWO_(xt_sub_, x, y)
+#define xt_minus(x, y) XT_TWO_(xt_sub_, x, y)
+#define xt_mul(x, y) XT_TWO_(xt_mul, x, y)
+#define xt_div(x, y) XT_TWO_(xt_div, x, y)
+#define xt_pow(x, y) XT_TWO_(xt_pow, x, y)
+#define xt_maximum(x, y) XT_TWO_(xt_maximum, x, y)
+#define xt_minimum(x, y) XT_TWO_(xt_minimum, x, y)
+#define xt_remainder(x, y) XT_TWO_(xt_remainder, x, y)
+#define xt_eq(x, y) XT_TWO_(xt_eq, x, y)
+#define xt_ne(x, y) XT_TWO_(xt_ne, x, y)
+#define xt_lt(x, y) XT_TWO_(xt_lt, x, y)
+#define xt_le(x, y) XT_TWO_(xt_le, x, y)
+#define xt_gt(x, y) XT_TWO_(xt_gt, x, y)
+#define xt_ge(x, y) XT_TWO_(xt_ge, x, y)
 #define xt_logical_and(x, y) xt_logical_and_at(XT_HERE, x, y)
 #define xt_logical_or(x, y) xt_logical_or_at(XT_HERE, x, y)
 /* Each is a function too, for function pointers and other languages: its line is found from the return address. */
@@ -330,17 +388,37 @@ XT_API xt_tensor xt_logical_and_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor(xt_logical_and)(xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_logical_or_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor(xt_logical_or)(xt_tensor x, xt_tensor y);
-/* v is a constant of the graph unless it changes between steps: then it becomes data */
+/* A number beside a tensor, as in PyTorch: xt_mul(x, 2), xt_div(1, x), xt_gt(x, 0). It takes the tensor's dtype (beside
+ * integers a fraction makes f32, beside bool a whole number i64), and is a constant of the graph unless it changes
+ * between steps: then it becomes data. fn_scalar_at: the number stands behind the tensor; fn_of_scalar_at: before it.
+ */
+#define XT_BESIDE_(fn)                                                         \
+    XT_API xt_tensor fn##_scalar_at(const xt_src *src, xt_tensor x, double v); \
+    XT_API xt_tensor fn##_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_BESIDE_(xt_add)
+XT_BESIDE_(xt_sub_)
+XT_BESIDE_(xt_mul)
+XT_BESIDE_(xt_div)
+XT_BESIDE_(xt_pow)
+XT_BESIDE_(xt_maximum)
+XT_BESIDE_(xt_minimum)
+XT_BESIDE_(xt_remainder)
+XT_BESIDE_(xt_eq)
+XT_BESIDE_(xt_ne)
+XT_BESIDE_(xt_lt)
+XT_BESIDE_(xt_le)
+XT_BESIDE_(xt_gt)
+XT_BESIDE_(xt_ge)
 #define xt_add_scalar(x, v) xt_add_scalar_at(XT_HERE, x, XT_NUMBER_(v))
 #define xt_mul_scalar(x, v) xt_mul_scalar_at(XT_HERE, x, XT_NUMBER_(v))
 #define xt_pow_scalar(x, v) xt_pow_scalar_at(XT_HERE, x, XT_NUMBER_(v))
 #define xt_clamp(x, lo, hi) xt_clamp_at(XT_HERE, x, XT_NUMBER_(lo), XT_NUMBER_(hi))
-XT_API xt_tensor xt_add_scalar_at(const xt_src *src, xt_tensor x, double v);
-XT_API xt_tensor xt_mul_scalar_at(const xt_src *src, xt_tensor x, double v);
-XT_API xt_tensor xt_pow_scalar_at(const xt_src *src, xt_tensor x, double v);
 XT_API xt_tensor xt_clamp_at(const xt_src *src, xt_tensor x, double lo, double hi);
-#define xt_where(cond, x, y) xt_where_at(XT_HERE, cond, x, y)
+/* x where cond, else y; either may be a number */
+#define xt_where(cond, x, y) XT_WHERE_(cond, x, y, __COUNTER__)
 XT_API xt_tensor xt_where_at(const xt_src *src, xt_tensor cond, xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_where_scalar_at(const xt_src *src, xt_tensor cond, xt_tensor x, double v);
+XT_API xt_tensor xt_where_of_scalar_at(const xt_src *src, xt_tensor cond, double v, xt_tensor y);
 #define xt_cast(x, dtype) xt_cast_at(XT_HERE, x, XT_DTYPE_(dtype))
 XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 
@@ -359,11 +437,14 @@ XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
     (__builtin_strncmp(text, "XT_AXES", 7) == 0 || __builtin_strncmp(text, "XT_LIST", 7) == 0)
 #define xt_slice(x, axis, start, stop) \
     xt_slice_at(XT_HERE, x, XT_NUMBER_(axis), XT_NUMBER_(start), XT_NUMBER_(stop)) /* negative counts from the end */
-/* (n, tensors, axis); XT_TENSORS(x, y) of ops.h is an array */
+/* (n, tensors, axis); XT_TENSORS(x, y) of lists.h is an array */
 #define xt_concat(n, ...) (XT_NO_DTYPE_(__VA_ARGS__), xt_concat_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
 #define xt_broadcast_to(x, ...) xt_broadcast_to_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0))
 #define xt_unsqueeze(x, axis) xt_unsqueeze_at(XT_HERE, x, XT_NUMBER_(axis))
-#define xt_squeeze(x, axis) xt_squeeze_at(XT_HERE, x, XT_NUMBER_(axis))
+/* xt_squeeze(x, axis): a dim of 1 goes, another stays; xt_squeeze(x): all of 1 go */
+#define xt_squeeze(...) XT_FILL_BY_(__VA_ARGS__, , , , XT_SQUEEZE_AXIS_, XT_SQUEEZE_ALL_, )(__VA_ARGS__)
+#define XT_SQUEEZE_AXIS_(x, axis) xt_squeeze_at(XT_HERE, x, XT_NUMBER_(axis))
+#define XT_SQUEEZE_ALL_(x) xt_squeeze_all_at(XT_HERE, x)
 XT_API xt_tensor xt_reshape_at(const xt_src *src, xt_tensor x, const int64_t *dims);
 XT_API xt_tensor xt_flatten_at(const xt_src *src, xt_tensor x, int from);
 XT_API xt_tensor xt_transpose_at(const xt_src *src, xt_tensor x, int a, int b);
@@ -373,16 +454,29 @@ XT_API xt_tensor xt_concat_at(const xt_src *src, int n, const xt_tensor *tensors
 XT_API xt_tensor xt_broadcast_to_at(const xt_src *src, xt_tensor x, const int64_t *dims);
 XT_API xt_tensor xt_unsqueeze_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_squeeze_at(const xt_src *src, xt_tensor x, int axis);
+XT_API xt_tensor xt_squeeze_all_at(const xt_src *src, xt_tensor x);
 
-/* --- Reductions: over everything, or over one axis (`_axis`, keepdim false). Integer sums are i64, means f32. --- */
-#define xt_sum(x) xt_sum_at(XT_HERE, x)
-#define xt_mean(x) xt_mean_at(XT_HERE, x)
-#define xt_max(x) xt_max_at(XT_HERE, x)
-#define xt_min(x) xt_min_at(XT_HERE, x)
+/* --- Reductions: over everything, xt_sum(x); over an axis or several, xt_sum(x, -1), xt_sum(x, XT_AXES(0, 2),
+ * .keepdim = true), with the options of reductions.h. Integer sums are i64, means f32. --- */
+#define XT_REDUCE_(all, axes, opts, ...)                                                                           \
+    XT_FILL_BY_(__VA_ARGS__, XT_REDUCE_AXES_, XT_REDUCE_AXES_, XT_REDUCE_AXES_, XT_REDUCE_AXES_, XT_REDUCE_ALL_, ) \
+    (all, axes, opts, __VA_ARGS__)
+#define XT_REDUCE_ALL_(all, axes, opts, x) all(XT_HERE, x)
+#define XT_REDUCE_AXES_(all, axes, opts, x, ...) XT_REDUCE_OVER_(axes, opts, x, __VA_ARGS__, )
+#define XT_REDUCE_OVER_(fn, opts, x, axes, ...) fn(XT_HERE, x, XT_AXES_OF_(axes), XT_OPTS(opts, __VA_ARGS__))
+#define xt_sum(...) XT_REDUCE_(xt_sum_at, xt_sum_axes_at, xt_reduce_opts, __VA_ARGS__)
+#define xt_mean(...) XT_REDUCE_(xt_mean_at, xt_mean_axes_at, xt_reduce_opts, __VA_ARGS__)
+/* the values; where they stand: xt_max_with_index */
+#define xt_max(...) XT_REDUCE_(xt_max_at, xt_amax_axes_at, xt_reduce_opts, __VA_ARGS__)
+#define xt_min(...) XT_REDUCE_(xt_min_at, xt_amin_axes_at, xt_reduce_opts, __VA_ARGS__)
 #define xt_sum_axis(x, axis) xt_sum_axis_at(XT_HERE, x, XT_NUMBER_(axis))
 #define xt_mean_axis(x, axis) xt_mean_axis_at(XT_HERE, x, XT_NUMBER_(axis))
 #define xt_max_axis(x, axis) xt_max_axis_at(XT_HERE, x, XT_NUMBER_(axis))
-#define xt_argmax(x, axis) xt_argmax_at(XT_HERE, x, XT_NUMBER_(axis)) /* i64, first of equals */
+/* xt_argmax(x, axis): i64, first of equals; without an axis of x as it lies, row by row */
+#define xt_argmax(...) XT_ARG_(xt_argmax_at, __VA_ARGS__)
+#define XT_ARG_(fn, ...) XT_FILL_BY_(__VA_ARGS__, , , , XT_ARG_AXIS_, XT_ARG_ALL_, )(fn, __VA_ARGS__)
+#define XT_ARG_AXIS_(fn, x, axis) fn(XT_HERE, x, XT_NUMBER_(axis))
+#define XT_ARG_ALL_(fn, x) fn(XT_HERE, xt_flatten_at(XT_HERE, x, 0), 0)
 XT_API xt_tensor xt_sum_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_mean_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_max_at(const xt_src *src, xt_tensor x);
@@ -400,7 +494,10 @@ XT_API xt_tensor xt_matmul_at(const xt_src *src, xt_tensor x, xt_tensor y);
 /* --- Softmax, lookups (losses.h has the losses) --- */
 #define xt_softmax(x, axis) xt_softmax_at(XT_HERE, x, XT_NUMBER_(axis))
 #define xt_log_softmax(x, axis) xt_log_softmax_at(XT_HERE, x, XT_NUMBER_(axis))
-#define xt_one_hot(labels, classes, dtype) xt_one_hot_at(XT_HERE, labels, XT_NUMBER_(classes), XT_DTYPE_(dtype))
+/* xt_one_hot(labels, classes, dtype = XT_I64) */
+#define xt_one_hot(labels, ...) XT_ONE_HOT_(labels, __VA_ARGS__, XT_I64, )
+#define XT_ONE_HOT_(labels, classes, dtype, ...) \
+    (XT_LAST_(1, __VA_ARGS__), xt_one_hot_at(XT_HERE, labels, XT_NUMBER_(classes), XT_DTYPE_(dtype)))
 /* rows: [V,D], int [...] -> [...,D] */
 #define xt_take(table, indices) xt_take_at(XT_HERE, table, indices)
 XT_API xt_tensor xt_softmax_at(const xt_src *src, xt_tensor x, int axis);
@@ -487,7 +584,12 @@ XT_API bool xt_read_at(const xt_src *src, xt_tensor t, void *buf, size_t bytes);
 typedef void (*xt_ready_fn)(void *user, const void *data, size_t bytes, xt_dtype dtype);
 #define xt_when_ready(t, fn, user) xt_when_ready_at(XT_HERE, t, fn, user)
 XT_API void xt_when_ready_at(const xt_src *src, xt_tensor t, xt_ready_fn fn, void *user);
-/* printf with %t for a tensor of one element (printed as %g would when the value arrives); rank 0 only; never waits. */
+/* Prints "x = 0.25", or the type and below it all elements as PyTorch writes them (of more than 1,000 the first and
+ * last three along each dim), to stdout when the value arrives; rank 0 only; never waits. */
+#define xt_print(x) xt_print_at(XT_HERE, #x, x)
+XT_API void xt_print_at(const xt_src *src, const char *name, xt_tensor x);
+/* printf with %t for a tensor: one element as %g (%d) would be, more of them as xt_print's; as that, when the values
+ * arrive. */
 #define xt_master_printf(...) xt_master_printf_at(XT_HERE, __VA_ARGS__)
 XT_API void xt_master_printf_at(const xt_src *src, const char *fmt, ...);
 

@@ -1,5 +1,5 @@
-/* Activation functions of ops.h: PyTorch's formulas and defaults, and its derivatives at the kinks (zero at both ends
- * of a hard tanh). */
+/* Activation functions of elementwise.h: PyTorch's formulas and defaults, and its derivatives at the kinks (zero at
+ * both ends of a hard tanh). */
 #include <math.h>
 
 #include "ops/expr.h"

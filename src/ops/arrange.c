@@ -1,5 +1,5 @@
-/* Functions of ops.h that cut, join, repeat and turn tensors. All are views of the same elements in another order, so
- * gradients flow back to each. */
+/* Functions of shapes.h that cut, join, repeat and turn tensors. All are views of the same elements in another order,
+ * so gradients flow back to each. */
 #include "ops/expr.h"
 
 /* --- cutting --- */

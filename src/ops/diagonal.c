@@ -1,5 +1,5 @@
-/* Functions of ops.h about diagonals and triangles. A mask by comparing two iotas says what belongs; the compiler fuses
- * it into its reader. */
+/* Functions of shapes.h about diagonals and triangles. A mask by comparing two iotas says what belongs; the compiler
+ * fuses it into its reader. */
 #include "ops/expr.h"
 
 /* True where column - row `dir` k on axes a (rows) and c (columns). */

@@ -1,4 +1,4 @@
-/* Elementwise functions of ops.h: transcendental ones, tests of floats, and arithmetic of two operands.
+/* Elementwise functions of elementwise.h: transcendental ones, tests of floats, and arithmetic of two operands.
  *
  * Special functions are recorded as chlo ops, which have derivatives of their own and are taken apart when the program
  * is made. Where a formula has a branch that overflows, its operand is made harmless there first, so that the

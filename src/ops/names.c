@@ -31,38 +31,6 @@ xt_tensor xt_isreal_at(const xt_src *src, xt_tensor x) {
     return xt_eq_at(src, x, xt_full_like_at(src, x, 0));
 }
 
-/* x beside a number, whose dtype keeps it: integers are compared as what they are with a whole one, as f32 with a
- * fraction. */
-static xt_tensor compared(const xt_src *src, const char *what, xt_tensor x, double v,
-                          xt_tensor (*fn)(const xt_src *, xt_tensor, xt_tensor)) {
-    const ir_type *t = lazy_type(x);
-    if (!t) return lazy_failed_tensor(src);
-    bool whole = fabs(v) < 0x1p63 && v == rint(v), narrow = t->dtype == XT_F16 && !(fabs(v) <= 65504);
-    bool floats = ir_dtype_is_float(t->dtype) || ir_dtype_is_complex(t->dtype);
-    xt_dtype of = narrow ? XT_F32 : floats ? t->dtype : whole ? XT_I64 : XT_F32;
-    lazy_begin(src);
-    ir_value *number = ops_number(src, what, of, v, NULL);
-    return fn(src, x, lazy_wrap(number, what));
-}
-xt_tensor xt_eq_scalar_at(const xt_src *src, xt_tensor x, double v) {
-    return compared(src, "xt_eq_scalar", x, v, xt_eq_at);
-}
-xt_tensor xt_ne_scalar_at(const xt_src *src, xt_tensor x, double v) {
-    return compared(src, "xt_ne_scalar", x, v, xt_ne_at);
-}
-xt_tensor xt_lt_scalar_at(const xt_src *src, xt_tensor x, double v) {
-    return compared(src, "xt_lt_scalar", x, v, xt_lt_at);
-}
-xt_tensor xt_le_scalar_at(const xt_src *src, xt_tensor x, double v) {
-    return compared(src, "xt_le_scalar", x, v, xt_le_at);
-}
-xt_tensor xt_gt_scalar_at(const xt_src *src, xt_tensor x, double v) {
-    return compared(src, "xt_gt_scalar", x, v, xt_gt_at);
-}
-xt_tensor xt_ge_scalar_at(const xt_src *src, xt_tensor x, double v) {
-    return compared(src, "xt_ge_scalar", x, v, xt_ge_at);
-}
-
 xt_tensor xt_float_power_at(const xt_src *src, xt_tensor x, xt_tensor y) {
     if (is_complex(x) || is_complex(y))
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_float_power: complex numbers are not raised here (xt_pow)");

@@ -1,6 +1,6 @@
-/* Reductions of ops.h: over several axes or all, with keepdim, and those made of other reductions (variance, norms,
- * log-sum-exp). Narrow floats are accumulated in f32. Where a root or a logarithm has an infinite slope at zero, the
- * derivative there is zero, as in PyTorch. */
+/* Reductions of reductions.h: over several axes or all, with keepdim, and those made of other reductions (variance,
+ * norms, log-sum-exp). Narrow floats are accumulated in f32. Where a root or a logarithm has an infinite slope at zero,
+ * the derivative there is zero, as in PyTorch. */
 #include <math.h>
 
 #include "ops/expr.h"

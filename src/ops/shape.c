@@ -188,6 +188,17 @@ xt_tensor xt_unsqueeze_at(const xt_src *src, xt_tensor x, int axis) {
 }
 
 /* An axis that is not of size 1 stays, as in PyTorch. */
+xt_tensor xt_squeeze_all_at(const xt_src *src, xt_tensor x) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    if (!v) return lazy_wrap(NULL, "xt_squeeze");
+    int64_t dims[XT_MAX_RANK];
+    size_t n = 0;
+    for (size_t i = 0; i < v->type->rank; i++)
+        if (v->type->dims[i] != 1) dims[n++] = v->type->dims[i];
+    return n == v->type->rank ? x : lazy_wrap(ir_reshape(b, v, n, dims), "xt_squeeze");
+}
+
 xt_tensor xt_squeeze_at(const xt_src *src, xt_tensor x, int axis) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);

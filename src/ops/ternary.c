@@ -1,4 +1,4 @@
-/* Elementwise functions of ops.h with three operands or with a number, and comparisons within a tolerance. */
+/* Elementwise functions of elementwise.h with three operands or with a number, and comparisons within a tolerance. */
 #include <math.h>
 
 #include "ops/expr.h"

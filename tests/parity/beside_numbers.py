@@ -36,6 +36,16 @@ FUNCTIONS = dict(
     ge=lambda x, v: x >= v,
     eq=lambda x, v: x == v,
     over=lambda x, v: v / (x + 1),
+    sub=lambda x, v: x - v,
+    power_of=lambda x, v: v**x,
+    remainder=lambda x, v: x % v,
+    remainder_of=lambda x, v: v % (x + 1),
+    floor_divide=lambda x, v: x // v,
+    floor_divide_of=lambda x, v: v // (x + 1),
+    fmod=torch.fmod,
+    below=lambda x, v: v < x,
+    where=lambda x, v: torch.where(x > 1, x, v),
+    where_of=lambda x, v: torch.where(x > 1, v, x),
 )
 
 

@@ -45,8 +45,19 @@ static xt_tensor above_one(xt_tensor x) {
     X(lerp, xt_lerp_scalar(x, x, v))                                 \
     X(addcmul, xt_addcmul(x, x, x, v))                               \
     X(lt, xt_lt_scalar(x, v))                                        \
-    X(ge, xt_ge_scalar(x, v))                                        \
+    X(ge, xt_ge(x, v))                                               \
     X(eq, xt_eq_scalar(x, v))                                        \
+    X(over, xt_div(v, xt_add(x, 1)))                                 \
+    X(sub, xt_minus(x, v))                                           \
+    X(power_of, xt_pow(v, x))                                        \
+    X(remainder, xt_remainder(x, v))                                 \
+    X(remainder_of, xt_remainder(v, xt_add(x, 1)))                   \
+    X(floor_divide, xt_floor_divide(x, v))                           \
+    X(floor_divide_of, xt_floor_divide(v, xt_add(x, 1)))             \
+    X(fmod, xt_fmod(x, v))                                           \
+    X(below, xt_lt(v, x))                                            \
+    X(where, xt_where(above_one(x), x, v))                           \
+    X(where_of, xt_where(above_one(x), v, x))                        \
     X(pad, xt_slice(xt_pad(x, XT_LIST(0, 1), .value = v), 0, 1, 5))
 #define MAKE(name, tensor)                                \
     static xt_tensor make_##name(xt_tensor x, double v) { \

@@ -1,4 +1,4 @@
-/* Random numbers of ops.h: the bits are those of the host's Philox, the same after the same seed, others at the next
+/* Random numbers of random.h: the bits are those of the host's Philox, the same after the same seed, others at the next
  * draw; ranges are kept and the moments of large draws are within five standard errors of what they should be. */
 #include <math.h>
 #include <setjmp.h>

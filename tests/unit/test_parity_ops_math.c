@@ -1,4 +1,4 @@
-/* Elementwise functions and activations of ops.h against PyTorch, with gradients. */
+/* Elementwise functions and activations of elementwise.h against PyTorch, with gradients. */
 #define CASES "ops_math.def"
 #define PARITY "ops_math"
 #define PARITY_TOLERANCE 0

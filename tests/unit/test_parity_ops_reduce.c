@@ -1,4 +1,4 @@
-/* Reductions, scans and sorting of ops.h against PyTorch, with gradients. */
+/* Reductions, scans and sorting of reductions.h against PyTorch, with gradients. */
 #define CASES "ops_reduce.def"
 #define PARITY "ops_reduce"
 #define PARITY_TOLERANCE 0

@@ -1,4 +1,4 @@
-/* Functions of ops.h that cut, join, repeat, turn and pad, against PyTorch, with gradients. */
+/* Functions of shapes.h that cut, join, repeat, turn and pad, against PyTorch, with gradients. */
 #define CASES "ops_shape.def"
 #define PARITY "ops_shape"
 #define PARITY_TOLERANCE 0

@@ -164,9 +164,9 @@ static lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_progra
         if (less->made && less->made != less->src) str_printf(out, ", made at %s", src_text(less->made, at, sizeof at));
     }
     if (who)
-        why = strcmp(who->what, "xt_master_printf") == 0 ? LAZY_WHY_PRINT
-              : more                                     ? LAZY_WHY_NEW_VALUE
-                                                         : LAZY_WHY_LOST_VALUE;
+        why = strcmp(who->what, "xt_master_printf") == 0 || strcmp(who->what, "xt_print") == 0 ? LAZY_WHY_PRINT
+              : more                                                                           ? LAZY_WHY_NEW_VALUE
+                                                                                               : LAZY_WHY_LOST_VALUE;
     base_free(mine);
     return why;
 }

@@ -1,5 +1,6 @@
 /* xt_master_printf: printf whose %t conversions are filled in when the tensors' values arrive. Everything else is
- * formatted at the call. */
+ * formatted at the call. xt_print is such a line of one tensor. */
+#include "lazy/core/array_text.h"
 #include "lazy/core/ctx.h"
 
 #include <stdio.h>
@@ -7,15 +8,15 @@
 enum { MAX_VALUES = 16 };
 typedef struct line {
     char *pieces[MAX_VALUES + 1]; /* text before, between and after the values */
-    double values[MAX_VALUES];
-    bool have[MAX_VALUES];
+    char *values[MAX_VALUES]; /* NULL: there is none */
     char *why; /* there is no value: said once for each failure */
     atomic_int missing; /* values that have not arrived, plus one for the call itself */
     int n;
 } line;
 typedef struct part {
     line *of;
-    int index;
+    int index, rank;
+    int64_t dims[XT_MAX_RANK];
 } part;
 
 static void settle(line *l) {
@@ -23,14 +24,15 @@ static void settle(line *l) {
     flockfile(stdout); /* lines come from the caller's and from the reader thread */
     for (int i = 0; i <= l->n; i++) {
         fputs(l->pieces[i] ? l->pieces[i] : "", stdout);
-        if (i < l->n && l->have[i])
-            fprintf(stdout, "%g", l->values[i]);
+        if (i < l->n && l->values[i])
+            fputs(l->values[i], stdout);
         else if (i < l->n) {
             fprintf(stdout, l->why ? "(no value: %s)" : "(no value)", l->why);
             base_free(l->why);
             l->why = NULL;
         }
         base_free(l->pieces[i]);
+        if (i < l->n) base_free(l->values[i]);
     }
     fflush(stdout);
     funlockfile(stdout);
@@ -40,10 +42,12 @@ static void settle(line *l) {
 static void value_arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
     part *p = user;
     if (!p) return; /* without memory for it */
-    if (bytes >= xt_dtype_size(dtype)) {
-        p->of->values[p->index] = lazy_as_double(data, dtype);
-        p->of->have[p->index] = true;
-    }
+    size_t needed = xt_dtype_size(dtype);
+    for (int i = 0; i < p->rank; i++) needed *= (size_t)p->dims[i];
+    str text = STR_INIT;
+    if (bytes >= needed) array_text(&text, data, dtype, p->dims, p->rank);
+    if (text.failed) str_free(&text);
+    p->of->values[p->index] = text.data;
     settle(p->of);
     base_free(p);
 }
@@ -185,9 +189,10 @@ static void *part_again(void *user) {
     part *of = user;
     model *m = (model *)((char *)(of - of->index) - offsetof(model, parts));
     part *p = m->now ? base_calloc(1, sizeof *p) : NULL;
-    if (p)
-        *p = (part){m->now, of->index};
-    else if (m->now)
+    if (p) {
+        *p = *of;
+        p->of = m->now;
+    } else if (m->now)
         settle(m->now);
     return p;
 }
@@ -205,47 +210,31 @@ static void model_free(void *user) {
 }
 
 /* NULL outside of a compiled step function. */
-static model *model_of(const line *l) {
+static model *model_of(const line *l, const part *parts) {
     model *m = lazy_tracing() ? base_calloc(1, sizeof *m) : NULL;
     if (!m) return NULL;
     m->n = l->n;
-    for (int i = 0; i < l->n; i++) m->parts[i].index = i;
+    memcpy(m->parts, parts, (size_t)l->n * sizeof *parts);
     for (int i = 0; i <= l->n; i++) m->pieces[i] = base_strdup(l->pieces[i] ? l->pieces[i] : "");
     lazy_on_replay(&(lazy_replay){.before = begin_again, .after = settle_again, .release = model_free, .user = m});
     return m;
 }
 
-void xt_master_printf_at(const xt_src *src, const char *fmt, ...) {
-    if (!fmt) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_master_printf: a text is expected, and there is NULL"));
-        return;
-    }
-    /* the other ranks record the same, so that all ranks run one program, but read nothing */
-    bool silent = world_get()->rank != 0;
-    line *l = base_calloc(1, sizeof *l);
-    if (!l) return;
-    xt_tensor tensors[MAX_VALUES];
-    va_list ap;
-    va_start(ap, fmt);
-    bool ok = split(src, fmt, &ap, l, tensors);
-    va_end(ap);
+static part part_of(line *l, int index, xt_tensor t) {
+    part p = {.of = l, .index = index};
+    const ir_type *type = lazy_type(t); /* none of dead ones and errors, which tell their own story */
+    if (!type) return p;
+    p.rank = (int)type->rank;
+    memcpy(p.dims, type->dims, (size_t)p.rank * sizeof *p.dims);
+    return p;
+}
+
+/* Prints the line, which it takes, when all values have arrived. */
+static void print_line(const xt_src *src, const char *what, line *l, const xt_tensor *tensors) {
     int n = l->n;
-    for (int i = 0; ok && i < n; i++) {
-        const ir_type *t = lazy_type(tensors[i]);
-        if (!t || t->count == 1) continue; /* dead ones and errors tell their own story */
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
-                             "xt_master_printf: %%t prints a tensor of one element, and this one has %lld; print its "
-                             "sum or mean, or use xt_read",
-                             (long long)t->count));
-        ok = false;
-    }
-    if (!ok || silent) {
-        for (int i = 0; ok && i < n; i++) lazy_request_value(src, "xt_master_printf", tensors[i], NULL, NULL, NULL);
-        free_pieces(l->pieces, n);
-        base_free(l);
-        return;
-    }
-    model *m = model_of(l);
+    part parts[MAX_VALUES];
+    for (int i = 0; i < n; i++) parts[i] = part_of(l, i, tensors[i]);
+    model *m = model_of(l, parts);
     atomic_init(&l->missing, n + 1);
     for (int i = 0; i < n; i++) {
         part *p = base_calloc(1, sizeof *p);
@@ -253,9 +242,55 @@ void xt_master_printf_at(const xt_src *src, const char *fmt, ...) {
             settle(l);
             continue;
         }
-        *p = (part){l, i};
-        lazy_request_value(src, "xt_master_printf", tensors[i], value_arrived, value_failed, p);
+        *p = parts[i];
+        lazy_request_value(src, what, tensors[i], value_arrived, value_failed, p);
         if (m) lazy_request_again(part_again, &m->parts[i]);
     }
     settle(l);
+}
+
+/* The other ranks record the same, so that all ranks run one program, but read nothing. */
+static bool record_alone(const xt_src *src, const char *what, int n, const xt_tensor *tensors) {
+    if (world_get()->rank == 0) return false;
+    for (int i = 0; i < n; i++) lazy_request_value(src, what, tensors[i], NULL, NULL, NULL);
+    return true;
+}
+
+void xt_master_printf_at(const xt_src *src, const char *fmt, ...) {
+    if (!fmt) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_master_printf: a text is expected, and there is NULL"));
+        return;
+    }
+    line *l = base_calloc(1, sizeof *l);
+    if (!l) return;
+    xt_tensor tensors[MAX_VALUES];
+    va_list ap;
+    va_start(ap, fmt);
+    bool ok = split(src, fmt, &ap, l, tensors);
+    va_end(ap);
+    if (ok && !record_alone(src, "xt_master_printf", l->n, tensors)) {
+        print_line(src, "xt_master_printf", l, tensors);
+        return;
+    }
+    free_pieces(l->pieces, l->n);
+    base_free(l);
+}
+
+/* "x = 3", or the type and, from the next line on, the elements. */
+void xt_print_at(const xt_src *src, const char *name, xt_tensor x) {
+    if (record_alone(src, "xt_print", 1, &x)) return;
+    line *l = base_calloc(1, sizeof *l);
+    if (!l) return;
+    l->n = 1;
+    const ir_type *t = lazy_type(x);
+    str text = STR_INIT;
+    str_printf(&text, "%s = ", name ? name : "tensor");
+    if (t && t->count != 1) {
+        str_printf(&text, "%s [", xt_dtype_name(t->dtype));
+        for (size_t i = 0; i < t->rank; i++) str_printf(&text, i ? ",%lld" : "%lld", (long long)t->dims[i]);
+        str_append(&text, "]\n");
+    }
+    l->pieces[0] = text.data;
+    l->pieces[1] = base_strdup("\n");
+    print_line(src, "xt_print", l, &x);
 }

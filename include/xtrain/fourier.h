@@ -1,0 +1,120 @@
+/* Complex numbers and Fourier transforms. What ops.h says of all holds here. */
+#ifndef XTRAIN_FOURIER_H
+#define XTRAIN_FOURIER_H
+
+#include <xtrain/lists.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- Complex numbers and Fourier transforms --- */
+#define xt_complex(x, y) xt_complex_at(XT_HERE, x, y) /* real and imaginary part, f32 or f64 */
+#define xt_polar(size, angle) xt_polar_at(XT_HERE, size, angle)
+#define xt_real(x) xt_real_at(XT_HERE, x)
+#define xt_imag(x) xt_imag_at(XT_HERE, x)
+#define xt_conj(x) xt_conj_at(XT_HERE, x)
+#define xt_angle(x) xt_angle_at(XT_HERE, x)
+#define xt_view_as_real(x) xt_view_as_real_at(XT_HERE, x) /* [...] complex -> [...,2] */
+#define xt_view_as_complex(x) xt_view_as_complex_at(XT_HERE, x) /* [...,2] -> [...] */
+XT_API xt_tensor xt_complex_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_complex)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_polar_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor(xt_polar)(xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_real_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_real)(xt_tensor x);
+XT_API xt_tensor xt_imag_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_imag)(xt_tensor x);
+XT_API xt_tensor xt_conj_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_conj)(xt_tensor x);
+XT_API xt_tensor xt_angle_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_angle)(xt_tensor x);
+XT_API xt_tensor xt_view_as_real_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_view_as_real)(xt_tensor x);
+XT_API xt_tensor xt_view_as_complex_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor(xt_view_as_complex)(xt_tensor x);
+typedef enum xt_fft_norm { XT_FFT_BACKWARD, XT_FFT_ORTHO, XT_FFT_FORWARD } xt_fft_norm;
+#define XT_DEFAULTS_xt_fft_opts(is) is(n, -1)
+XT_DEFAULTS_OF(xt_fft_opts)
+typedef struct XT_OPTIONS_ xt_fft_opts {
+    size_t struct_size XT_SIZE(xt_fft_opts);
+    int64_t n XT_IS(xt_fft_opts, n); /* the axis is cut or filled up to it; -1 = its size (irfft: 2 (size - 1)) */
+    xt_fft_norm norm; /* which direction is divided by n; default the inverse */
+} xt_fft_opts;
+#define xt_fft(x, ...) XT_OPT2N_(xt_fft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_fft(x, axis, .n, .norm) */
+#define xt_ifft(x, ...) XT_OPT2N_(xt_ifft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_ifft(x, axis, .n, .norm) */
+#define xt_rfft(x, ...) XT_OPT2N_(xt_rfft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_rfft(x, axis, .n, .norm) */
+#define xt_irfft(x, ...) XT_OPT2N_(xt_irfft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_irfft(x, axis, .n, .norm) */
+XT_API xt_tensor xt_fft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
+XT_API xt_tensor xt_ifft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
+XT_API xt_tensor xt_rfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
+XT_API xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
+
+/* Over several axes, one after the other; the zero frequency moved to the middle and back. */
+#define xt_fftn(x, ...) XT_OPT2_(xt_fftn_at, xt_fft_opts, x, __VA_ARGS__, )
+#define xt_ifftn(x, ...) XT_OPT2_(xt_ifftn_at, xt_fft_opts, x, __VA_ARGS__, )
+#define xt_rfftn(x, ...) XT_OPT2_(xt_rfftn_at, xt_fft_opts, x, __VA_ARGS__, ) /* the last axis real, .n is about it */
+#define xt_irfftn(x, ...) XT_OPT2_(xt_irfftn_at, xt_fft_opts, x, __VA_ARGS__, )
+XT_API xt_tensor xt_rfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
+XT_API xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
+/* f32 [n]: frequencies of n samples d apart */
+/* xt_fftfreq(n, d = 1) */
+#define xt_fftfreq(...) XT_FFTFREQ_(__VA_ARGS__, 1, )
+#define XT_FFTFREQ_(n, d, ...) (XT_LAST_(1, __VA_ARGS__), xt_fftfreq_at(XT_HERE, XT_NUMBER_(n), XT_NUMBER_(d), false))
+/* xt_rfftfreq(n, d = 1): f32 [n/2+1] */
+#define xt_rfftfreq(...) XT_RFFTFREQ_(__VA_ARGS__, 1, )
+#define XT_RFFTFREQ_(n, d, ...) (XT_LAST_(1, __VA_ARGS__), xt_fftfreq_at(XT_HERE, XT_NUMBER_(n), XT_NUMBER_(d), true))
+XT_API xt_tensor xt_fftfreq_at(const xt_src *src, int64_t n, double d, bool half);
+/* torch.signal.windows: [n], of floats. PyTorch's stft takes periodic ones (symmetric false), whose next element
+ * would be the first again. xt_window(XT_WINDOW_KAISER, 400, false, XT_F32, .beta = 14) */
+typedef enum xt_window_kind {
+    XT_WINDOW_HANN,
+    XT_WINDOW_HAMMING, /* .alpha */
+    XT_WINDOW_BLACKMAN,
+    XT_WINDOW_BARTLETT,
+    XT_WINDOW_COSINE,
+    XT_WINDOW_KAISER, /* .beta */
+    XT_WINDOW_GAUSSIAN, /* .std */
+    XT_WINDOW_EXPONENTIAL, /* .tau */
+    XT_WINDOW_NUTTALL
+} xt_window_kind;
+#define XT_DEFAULTS_xt_window_opts(is) is(alpha, 0.54) is(beta, 12) is(std, 1) is(tau, 1)
+XT_DEFAULTS_OF(xt_window_opts)
+typedef struct XT_OPTIONS_ xt_window_opts {
+    size_t struct_size XT_SIZE(xt_window_opts);
+    double alpha XT_IS(xt_window_opts, alpha); /* alpha - (1 - alpha) cos */
+    double beta XT_IS(xt_window_opts, beta); /* the larger, the smaller the ends */
+    double std XT_IS(xt_window_opts, std), tau XT_IS(xt_window_opts, tau); /* in elements; above 0 */
+} xt_window_opts;
+#define xt_window(kind, n, symmetric, ...) XT_WINDOW_(kind, n, symmetric, __VA_ARGS__, )
+#define XT_WINDOW_(kind, n, symmetric, dtype, ...)                                                    \
+    xt_window_at(XT_HERE, XT_WORD_(xt_window_kind, kind), XT_NUMBER_(n), symmetric, XT_DTYPE_(dtype), \
+                 XT_OPTS(xt_window_opts, __VA_ARGS__))
+XT_API xt_tensor xt_window_at(const xt_src *src, xt_window_kind kind, int64_t n, bool symmetric, xt_dtype dtype,
+                              xt_window_opts o);
+#define XT_DEFAULTS_xt_stft_opts(is) is(hop, -1) is(win_length, -1) is(center, XT_ON)
+XT_DEFAULTS_OF(xt_stft_opts)
+typedef struct XT_OPTIONS_ xt_stft_opts {
+    size_t struct_size XT_SIZE(xt_stft_opts);
+    int64_t hop XT_IS(xt_stft_opts, hop); /* -1 = n_fft / 4 */
+    int64_t win_length XT_IS(xt_stft_opts, win_length); /* -1 = n_fft; a shorter window stands in the middle */
+    xt_tensor window; /* [win_length]; none: ones */
+    xt_switch center XT_IS(xt_stft_opts, center); /* default on: frames are centred, the ends padded by n_fft / 2 */
+    bool zero_pad; /* with zeros; default: reflected */
+    bool normalized; /* divided by sqrt(n_fft) */
+    bool two_sided; /* n_fft frequencies; default n_fft / 2 + 1 */
+} xt_stft_opts;
+/* xt_stft(x, n_fft, .hop): [...,samples] -> complex [...,frequencies,frames] */
+#define xt_stft(x, ...) XT_OPT2N_(xt_stft_at, xt_stft_opts, x, __VA_ARGS__, )
+XT_API xt_tensor xt_stft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_stft_opts o);
+#define xt_fftshift(x, axes) xt_fftshift_at(XT_HERE, x, axes)
+#define xt_ifftshift(x, axes) xt_ifftshift_at(XT_HERE, x, axes)
+XT_API xt_tensor xt_fftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
+XT_API xt_tensor xt_ifftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
+XT_API xt_tensor xt_fftshift_at(const xt_src *src, xt_tensor x, xt_list axes);
+XT_API xt_tensor xt_ifftshift_at(const xt_src *src, xt_tensor x, xt_list axes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,62 @@
+/* Lists of axes, numbers and tensors as arguments, and how the macros of the tensor functions take options. */
+#ifndef XTRAIN_LISTS_H
+#define XTRAIN_LISTS_H
+
+#include <xtrain/tensor.h>
+
+/* Up to 16 numbers by value, and an array of tensors: xt_stack(2, XT_TENSORS(x, y), 0). */
+typedef struct xt_list {
+    int n;
+    int64_t v[2 * XT_MAX_RANK];
+} xt_list;
+#ifdef __cplusplus
+struct xt_numbers_ {
+    xt_number_ given[2 * XT_MAX_RANK];
+    xt_list list() const {
+        xt_list l = {0, {}};
+        for (; l.n < 2 * XT_MAX_RANK && given[l.n] != INT64_MIN; l.n++) l.v[l.n] = given[l.n];
+        return l;
+    }
+};
+#define XT_LIST(...) (xt_numbers_{{__VA_ARGS__}}.list())
+#define XT_ALL_AXES (xt_list{})
+/* One axis is a list of one. */
+inline xt_list xt_axes_of_(xt_list axes) {
+    return axes;
+}
+inline xt_list xt_axes_of_(int64_t axis) {
+    return {1, {axis}};
+}
+void xt_axes_of_(xt_dtype) = delete; /* a dtype stands where a number belongs */
+#define XT_AXES_OF_(axes) xt_axes_of_(axes)
+template <int N> struct xt_tensor_array_ { xt_tensor d[N]; };
+template <class... T> inline xt_tensor_array_<sizeof...(T)> xt_tensor_array_of_(T... v) {
+    return {{v...}};
+}
+#define XT_TENSORS(...) (xt_tensor_array_of_(__VA_ARGS__).d)
+#else
+#define XT_LIST(...) \
+    (XT_NUMBERS_(__VA_ARGS__), (xt_list){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+#define XT_ALL_AXES ((xt_list){.n = 0})
+/* One axis is a list of one. */
+static inline xt_list xt_axes_(xt_list axes) {
+    return axes;
+}
+static inline xt_list xt_axis_(int64_t axis) {
+    return (xt_list){.n = 1, .v = {axis}};
+}
+#define XT_AXES_OF_(axes)                                                              \
+    (XT_CHECK_(!XT_IS_DTYPE_(axes), XT_DTYPE_AS_NUMBER_), _Generic((axes), xt_list     \
+                                                                   : xt_axes_, default \
+                                                                   : xt_axis_)(axes))
+#define XT_TENSORS(...) ((const xt_tensor[]){__VA_ARGS__})
+#endif
+#define XT_AXES(...) XT_LIST(__VA_ARGS__)
+
+/* How the macros of tensor functions put options into a struct, after one to four arguments. */
+#define XT_OPT1_(f, opts, a, ...) f(XT_HERE, a, XT_OPTS(opts, __VA_ARGS__))
+#define XT_OPT2_(f, opts, a, b, ...) f(XT_HERE, a, b, XT_OPTS(opts, __VA_ARGS__))
+#define XT_OPT2N_(f, opts, a, n, ...) f(XT_HERE, a, XT_NUMBER_(n), XT_OPTS(opts, __VA_ARGS__)) /* n: a number */
+#define XT_OPT3_(f, opts, a, b, c, ...) f(XT_HERE, a, b, c, XT_OPTS(opts, __VA_ARGS__))
+#define XT_OPT4_(f, opts, a, b, c, d, ...) f(XT_HERE, a, b, c, d, XT_OPTS(opts, __VA_ARGS__))
+#endif
