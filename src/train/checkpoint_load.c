@@ -161,7 +161,7 @@ static xt_status restore_callbacks(xt_trainer *t, const st_file *f, const char *
 /* The sums of logged values. The ranks may be others than those that saved: then rank 0 goes on with what all had
  * together. On a mesh every rank has the sums of the whole, and must: states made in another order would make
  * another program. */
-static xt_status restore_log(st_file *f, const char *path) {
+static xt_status restore_log(xt_trainer *t, st_file *f, const char *path) {
     const st_entry *e = st_find(f, CHECKPOINT_LOG);
     const char *text = st_get_meta(f, "log");
     if (!e || !text) return NULL;
@@ -180,8 +180,10 @@ static xt_status restore_log(st_file *f, const char *path) {
     const world *w = world_get();
     bool same = e->dims[0] == w->size && !lazy_spmd();
     for (int64_t r = 1; !s && !same && r < e->dims[0]; r++) log_state_add(all, all + r * each, e->dims[1]);
+    log_frame outer = train_log_enter(t);
     if (!s)
         s = log_state_restore(text, same ? all + w->rank * each : w->rank == 0 || lazy_spmd() ? all : NULL, e->dims[1]);
+    log_leave(outer);
     base_free(all);
     return status_context(s, "%s", path);
 }
@@ -579,7 +581,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) s = restore_callbacks(t, f, path);
     if (!s && t->opt) s = put_in_place(t, f, path);
     /* behind an epoch's end, too: the next row shows what was logged since the row before */
-    if (!s) s = restore_log(f, path);
+    if (!s) s = restore_log(t, f, path);
     if (!s) {
         base_free(t->resumed_from);
         t->resumed_from = base_strdup(path);
