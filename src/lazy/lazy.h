@@ -362,6 +362,7 @@ void lazy_draws_again(lazy_drawn d);
 /* The step that random draws of this thread are filed under from here on; < 0: optimizer steps. A trainer counts
  * micro-batches, so that a resumed run draws what the unbroken one drew. */
 void lazy_set_draw_step(int64_t step);
+int64_t lazy_draw_step(void); /* what it is; -1 */
 bool lazy_draw_step_given(void);
 
 void lazy_check_nan(bool on); /* from the next step of this thread on, as XT_DEBUG=nan */

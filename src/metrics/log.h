@@ -46,6 +46,7 @@ typedef struct log_row { /* valid during the call */
     double wall; /* seconds since 1970 */
     size_t n;
     const log_value *values;
+    const void *owner; /* see log_enter */
 } log_row;
 typedef enum log_artifact_kind { LOG_HISTOGRAM, LOG_IMAGE, LOG_TEXT } log_artifact_kind;
 enum { LOG_BINS = 30 };
@@ -58,6 +59,7 @@ typedef struct log_artifact { /* what is no number; valid during the call */
     double min, max, count, sum, sum_squares, bins[LOG_BINS]; /* histogram: equal bins of [min, max] */
     int width, height;
     const uint8_t *rgb; /* image: rows from the top */
+    const void *owner; /* see log_enter */
 } log_artifact;
 /* Called on the logger thread, rank 0 only, rows in order. */
 typedef struct log_sink {
@@ -65,6 +67,7 @@ typedef struct log_sink {
     bool (*artifact)(void *user, const log_artifact *a); /* false: not shown here, as where it is NULL */
     void (*close)(void *user); /* at log_close or when removed */
     void *user;
+    const void *owner; /* set by log_add_sink: see log_enter */
 } log_sink;
 void log_add_sink(const log_sink *s);
 /* `open` adds sinks when a plain loop's first row is due and there are none; once a run. */
@@ -102,14 +105,20 @@ typedef enum log_place {
     LOG_CLOSED
 } log_place; /* LOG_CLOSED: nowhere, and the loggers are not open yet */
 log_place log_set_place(log_place place, log_stage of); /* gives what it was; of: the stage, between steps */
-/* A pass of the trainer's begins, and ends: in a hook of another one, which then goes on as it was. */
+/* A fit or a pass begins, and ends: maybe in a hook of another one, or between two fits of another trainer, which go on
+ * as they were. Each trainer has an engine of its own, *of (NULL: not yet), with its sums and what it has noted; the
+ * thread's is back behind log_leave. Sinks that are added meanwhile get the rows of that engine alone, and its rows go
+ * to no others that have one; not `own_sinks`: rows go to all sinks, as those of plain loops do. */
 typedef struct log_frame {
-    bool manual;
+    struct log_engine *outer;
+    bool manual; /* these of the engine that is entered */
     log_place place;
     log_stage stage;
 } log_frame;
-log_frame log_enter(void);
+log_frame log_enter(struct log_engine **of, bool own_sinks);
+bool log_step_waits(void); /* the step being recorded has logged values, which go with this thread's engine */
 void log_leave(log_frame was);
+void log_engine_end(struct log_engine *e); /* a trainer's; NULL is allowed */
 void log_between_send(int64_t step);
 void log_between_forget(void);
 /* A fit ends: what its last hooks have noted for a next step, which there is none of, has a row of step values of its

@@ -75,6 +75,7 @@ static bool may_give(log_engine *e, const xt_src *src, const char *name, log_art
 
 /* Which step something given now is of, and when that is. */
 static void fill_moment(const log_engine *e, artifact *x) {
+    x->a.owner = log_owner();
     bool in_step = e->place == LOG_IN_STEP, plain = in_step && !e->manual;
     log_stage modes = lazy_evaluates() ? LOG_VALIDATE : LOG_TRAIN;
     struct timespec t;

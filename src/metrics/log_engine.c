@@ -12,6 +12,10 @@ void log_engine_set(log_engine *e) {
     engine = e;
 }
 
+const void *log_owner(void) {
+    return engine && engine->own_sinks ? engine : NULL;
+}
+
 bool log_muted(log_engine *e, const char *what, const char *name) {
     if (!e->mute) return false;
     if (!e->mute_said && world_get()->rank == 0)

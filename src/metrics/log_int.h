@@ -70,7 +70,7 @@ typedef struct log_seen { /* a name that was logged between steps */
     log_stage stage;
     src_id src;
 } log_seen;
-typedef struct log_engine { /* of a thread */
+typedef struct log_engine { /* of a thread, or of a trainer, while it is the thread's */
     log_set sets[LOG_STAGE_COUNT];
     log_stage stage;
     log_place place;
@@ -88,6 +88,7 @@ typedef struct log_engine { /* of a thread */
     int64_t open_steps; /* not 0: a compiled call has made the steps so many, and what is logged behind it is of it */
     bool plain; /* one has logged values */
     bool row_was_due; /* in the loop, of training: its length says so, whatever was logged */
+    bool own_sinks; /* see log_enter */
     struct log_unread *unread; /* log_unread.c */
     size_t n_unread, cap_unread;
 } log_engine;
@@ -147,6 +148,7 @@ void log_between_free(log_engine *e);
 /* log_engine.c */
 log_engine *log_engine_peek(void); /* NULL when nothing was logged on this thread */
 void log_engine_set(log_engine *e); /* for log_thread.c */
+const void *log_owner(void); /* of rows and sinks that this thread makes now; NULL: all */
 bool log_muted(log_engine *e, const char *what, const char *name); /* says so once */
 
 /* log_thread.c */

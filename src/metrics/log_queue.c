@@ -35,10 +35,12 @@ void log_job_free(log_job *j) {
 }
 
 static __thread int in_sinks; /* of lg.in_sinks, this thread's: a sink may itself log */
-static size_t enter_sinks(log_sink out[static 16]) {
+/* those that get what `owner` has */
+static size_t enter_sinks(const void *owner, log_sink out[static 16]) {
     pthread_mutex_lock(&lg.lock);
-    size_t n = lg.n_sinks;
-    memcpy(out, lg.sinks, n * sizeof *out);
+    size_t n = 0;
+    for (size_t i = 0; i < lg.n_sinks; i++)
+        if (!owner || !lg.sinks[i].owner || lg.sinks[i].owner == owner) out[n++] = lg.sinks[i];
     lg.in_sinks++, in_sinks++;
     pthread_mutex_unlock(&lg.lock);
     return n;
@@ -75,7 +77,7 @@ static void write_row(log_job *j) {
     for (size_t i = 0; j->metrics && i < j->row.n; i++)
         log_loss_seen(j->row.stage, j->row.values[i].name, j->row.values[i].value, j->row.step);
     log_sink sinks[16];
-    size_t n = enter_sinks(sinks);
+    size_t n = enter_sinks(j->row.owner, sinks);
     for (size_t i = 0; i < n; i++) sinks[i].row(sinks[i].user, &j->row);
     leave_sinks();
 }
@@ -272,7 +274,7 @@ void log_open_default_sinks(void) {
 bool log_give_artifact(const log_artifact *a) {
     if (world_get()->rank != 0) return true;
     log_sink sinks[16];
-    size_t n = enter_sinks(sinks);
+    size_t n = enter_sinks(a->owner, sinks);
     bool shown = false;
     for (size_t i = 0; i < n; i++) shown = (sinks[i].artifact && sinks[i].artifact(sinks[i].user, a)) || shown;
     leave_sinks();
@@ -281,7 +283,10 @@ bool log_give_artifact(const log_artifact *a) {
 
 void log_add_sink(const log_sink *s) {
     pthread_mutex_lock(&lg.lock);
-    if (lg.n_sinks < BASE_COUNT(lg.sinks)) lg.sinks[lg.n_sinks++] = *s;
+    if (lg.n_sinks < BASE_COUNT(lg.sinks)) {
+        lg.sinks[lg.n_sinks] = *s;
+        lg.sinks[lg.n_sinks++].owner = log_owner();
+    }
     pthread_mutex_unlock(&lg.lock);
 }
 

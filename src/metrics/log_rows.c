@@ -32,7 +32,8 @@ static void begin_row(log_job *j, log_stage s, bool epoch_level, int64_t step) {
                        .epoch = p->epoch,
                        .batch = p->batch,
                        .samples = p->samples * world_get()->size,
-                       .wall = now()};
+                       .wall = now(),
+                       .owner = log_owner()};
     log_job_number(j);
 }
 

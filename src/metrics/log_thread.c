@@ -91,18 +91,28 @@ static bool observe_boundaries(void) {
     return !s;
 }
 
+static log_engine *engine_new(void) {
+    lazy_at_finish(finish, NULL);
+    log_engine *e = observe_boundaries() ? base_calloc(1, sizeof *e) : NULL;
+    if (!e) return NULL;
+    e->every = 50;
+    for (int s = 0; s < LOG_STAGE_COUNT; s++) e->sets[s].epoch_begins = e->sets[s].window_begins = true;
+    return e;
+}
+
 log_engine *log_engine_get(void) {
     log_engine *e = log_engine_peek();
     if (e) return e;
-    lazy_at_finish(finish, NULL);
-    e = observe_boundaries() ? base_calloc(1, sizeof *e) : NULL;
+    e = engine_new();
     if (!e) return NULL;
-    e->every = 50;
     e->seen_steps = counter_get(COUNTER_optimizer_steps) - lazy_updates_recorded();
-    for (int s = 0; s < LOG_STAGE_COUNT; s++) e->sets[s].epoch_begins = e->sets[s].window_begins = true;
     lazy_own(e, engine_free);
     log_engine_set(e);
     return e;
+}
+
+void log_engine_end(log_engine *e) {
+    if (e) engine_free(e);
 }
 
 /* --- told by who trains --- */
@@ -116,13 +126,17 @@ void log_loop_ends(void) {
     if (e && !e->manual) log_plain_last_rows(e);
 }
 
+/* Of a plain loop that follows: only its own steps make rows. */
+static void steps_seen(log_engine *e) {
+    e->seen_steps = counter_get(COUNTER_optimizer_steps);
+    e->open_steps = 0;
+}
+
 void log_set_manual(bool on) {
     log_engine *e = log_engine_get();
     if (!e) return;
     e->manual = on;
-    /* of a plain loop that follows: only its own steps make rows */
-    e->seen_steps = counter_get(COUNTER_optimizer_steps);
-    e->open_steps = 0;
+    steps_seen(e);
 }
 
 log_place log_set_place(log_place place, log_stage of) {
@@ -132,9 +146,22 @@ log_place log_set_place(log_place place, log_stage of) {
     return was;
 }
 
-log_frame log_enter(void) {
-    const log_engine *e = log_engine_get();
-    return e ? (log_frame){e->manual, e->place, e->given_stage} : (log_frame){.place = LOG_IN_STEP};
+bool log_step_waits(void) {
+    const log_engine *e = log_engine_peek();
+    for (int s = 0; e && s < LOG_STAGE_COUNT; s++)
+        if (e->sets[s].n_pending && !e->sets[s].holds) return true;
+    return false;
+}
+
+log_frame log_enter(log_engine **of, bool own_sinks) {
+    log_frame f = {.outer = log_engine_peek(), .place = LOG_IN_STEP};
+    if (!*of) *of = engine_new();
+    log_engine *e = *of ? *of : log_engine_get();
+    if (!e) return f;
+    log_engine_set(e);
+    if (*of) e->own_sinks = own_sinks;
+    f.manual = e->manual, f.place = e->place, f.stage = e->given_stage;
+    return f;
 }
 
 void log_leave(log_frame was) {
@@ -143,6 +170,8 @@ void log_leave(log_frame was) {
     if (e->manual && !was.manual) log_set_manual(false);
     e->manual = was.manual;
     log_set_place(was.manual ? was.place : LOG_IN_STEP, was.manual ? was.stage : LOG_TRAIN);
+    log_engine_set(was.outer);
+    if (was.outer && was.outer != e && !was.outer->manual) steps_seen(was.outer);
 }
 
 void log_set_mute(bool on) {

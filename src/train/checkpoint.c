@@ -412,7 +412,10 @@ static xt_status gather_all(xt_trainer *t, bool shards) {
     XT_TRY(checkpoint_ranks_gather(&t->own_buffers, t->net));
     XT_TRY(checkpoint_running_gather(&t->running, t));
     forget_log(&t->log_sums);
-    XT_TRY(log_state_save(&t->log_sums.text, &t->log_sums.sums, &t->log_sums.rows));
+    log_frame outer = train_log_enter(t);
+    xt_status s = log_state_save(&t->log_sums.text, &t->log_sums.sums, &t->log_sums.rows);
+    log_leave(outer);
+    XT_TRY(s);
     return gather_log(&t->log_sums);
 }
 

@@ -161,7 +161,7 @@ static xt_status restore_callbacks(xt_trainer *t, const st_file *f, const char *
 /* The sums of logged values. The ranks may be others than those that saved: then rank 0 goes on with what all had
  * together. On a mesh every rank has the sums of the whole, and must: states made in another order would make
  * another program. */
-static xt_status restore_log(st_file *f, const char *path) {
+static xt_status restore_log(xt_trainer *t, st_file *f, const char *path) {
     const st_entry *e = st_find(f, CHECKPOINT_LOG);
     const char *text = st_get_meta(f, "log");
     if (!e || !text) return NULL;
@@ -180,8 +180,10 @@ static xt_status restore_log(st_file *f, const char *path) {
     const world *w = world_get();
     bool same = e->dims[0] == w->size && !lazy_spmd();
     for (int64_t r = 1; !s && !same && r < e->dims[0]; r++) log_state_add(all, all + r * each, e->dims[1]);
+    log_frame outer = train_log_enter(t);
     if (!s)
         s = log_state_restore(text, same ? all + w->rank * each : w->rank == 0 || lazy_spmd() ? all : NULL, e->dims[1]);
+    log_leave(outer);
     base_free(all);
     return status_context(s, "%s", path);
 }
@@ -436,34 +438,60 @@ static xt_status open_checkpoint(xt_trainer *t, const char *given, checkpoint_so
 /* --- what it holds --- */
 static const char average_prefix[] = "callback:weight_averaging:";
 
-/* A run with weight averaging validates with the averages, and keeps the checkpoint that did best with them; so a pass
- * on its own takes them in the parameters' place. At the end of a fit they are there already. */
-static xt_status take_averages(xt_trainer *t, st_file *f, const char *path, bool *out_took) {
+/* Whether the averages stand under the parameters' names, and the parameters under theirs: a file of a fit's end. 1, 0,
+ * or -1 where nobody averaged. */
+static int are_swapped(const st_file *f) {
     const char *text = st_get_meta(f, "callbacks");
     cJSON *all = text ? cJSON_Parse(text) : NULL;
-    bool there = cJSON_IsFalse(
-        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(all, "weight_averaging"), "swapped"));
-    xt_status s = NULL;
+    const cJSON *swapped =
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(all, "weight_averaging"), "swapped");
+    int out = cJSON_IsBool(swapped) ? cJSON_IsTrue(swapped) : -1;
     cJSON_Delete(all);
-    *out_took = false;
-    if (there && xt_module_tensors(t->net)) {
-        *out_took = true;
+    return out;
+}
+
+/* NAME of an entry "callback:weight_averaging:NAME" beside which there is one NAME; else NULL. */
+static const char *averaged_name(const st_file *f, const st_entry *e) {
+    size_t n = sizeof average_prefix - 1;
+    return strncmp(e->name, average_prefix, n) == 0 && st_find(f, e->name + n) ? e->name + n : NULL;
+}
+
+/* The module's tensors come from what stands under the averages' names. */
+static xt_status take_averages(xt_trainer *t, st_file *f, const char *path) {
+    if (xt_module_tensors(t->net))
         return nn_load_opened(src_get(t->src), t->net, f, path,
                               XT_OPTS(xt_load_opts, .prefix = average_prefix, .strict = XT_OFF));
-    }
-    for (size_t i = 0; there && !s && i < st_count(f); i++) {
+    xt_status s = NULL;
+    for (size_t i = 0; !s && i < st_count(f); i++) {
         /* the first pass makes the module and takes its tensors from these */
         const st_entry *e = st_at(f, i);
-        const char *own = strncmp(e->name, average_prefix, sizeof average_prefix - 1) == 0
-                              ? e->name + sizeof average_prefix - 1
-                              : NULL;
-        if (!own || !st_find(f, own)) continue;
+        const char *own = averaged_name(f, e);
+        if (!own) continue;
         size_t n = (size_t)(e->end - e->begin);
         void *data = base_malloc(n + 1);
         s = data ? st_read(f, e, data, n) : status_oom(n, path);
         if (!s) s = nn_preload(t->net, own, ir_tensor(e->dtype, (size_t)e->rank, e->dims), data);
         base_free(data);
-        *out_took = true;
+    }
+    return s;
+}
+
+/* A fit goes on with the parameters in the module, which may be yet to be made, and the averages in its callback, if it
+ * has one: whichever way round the file has them. */
+static xt_status put_in_place(xt_trainer *t, st_file *f, const char *path) {
+    if (are_swapped(f) != 1) return NULL;
+    XT_TRY(take_averages(t, f, path));
+    xt_status s = NULL;
+    for (size_t i = 0; !s && i < st_count(f); i++) {
+        const char *own = averaged_name(f, st_at(f, i)), *found = NULL;
+        const xt_callback *cb = own ? callback_of(t, st_at(f, i)->name, &found) : NULL;
+        if (!cb) continue;
+        const st_entry *e = st_find(f, own);
+        size_t n = (size_t)(e->end - e->begin);
+        void *data = base_malloc(n + 1);
+        s = data ? st_read(f, e, data, n) : status_oom(n, path);
+        if (!s) TRAIN_HOOK(s =, t, cb, tensors->restore, own, e->dtype, e->rank, e->dims, data, false);
+        base_free(data);
     }
     return s;
 }
@@ -478,11 +506,13 @@ xt_status checkpoint_for_pass(xt_trainer *t) {
         checkpoint_source_close(&c);
         return NULL;
     }
-    bool averages = false;
+    /* A run with weight averaging validates with the averages, and keeps the checkpoint that did best with them; so a
+     * pass on its own takes them in the parameters' place. At the end of a fit they are there already. */
+    bool averages = !s && are_swapped(f) == 0;
     /* a file of weights alone has neither */
     if (!s && (st_find(f, CHECKPOINT_CHECKSUM) || st_get_meta(f, "global_step"))) s = check_sum(f, path);
     if (!s) s = nn_load_opened(src_get(t->src), t->net, f, path, XT_OPTS(xt_load_opts, ));
-    if (!s) s = take_averages(t, f, path, &averages);
+    if (!s && averages) s = take_averages(t, f, path);
     if (!s && world_get()->rank == 0)
         log_msg(XT_SEV_INFO, "weights of %s%s", path, averages ? " (their averages)" : "");
     if (s && path && status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
@@ -549,8 +579,9 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     const char *task = !s && t->task && t->task->load_state ? st_get_meta(f, "task") : NULL;
     if (task) s = status_context(t->task->load_state(task, t->task->user), "%s: the task's state", path);
     if (!s) s = restore_callbacks(t, f, path);
+    if (!s && t->opt) s = put_in_place(t, f, path);
     /* behind an epoch's end, too: the next row shows what was logged since the row before */
-    if (!s) s = restore_log(f, path);
+    if (!s) s = restore_log(t, f, path);
     if (!s) {
         base_free(t->resumed_from);
         t->resumed_from = base_strdup(path);

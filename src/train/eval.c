@@ -31,10 +31,12 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass kind, xt_loader
         lazy_set_draw_step(done);
         train_precision_begin(t);
         log_window_begin(); /* a step of a validation is a batch */
+        t->in_step = true;
         hooks_batch(t, src, &b);
         hooks_batch_begin(t, kind, &b);
         step(t->net, b, task->user);
         train_precision_end(t);
+        t->in_step = false;
         hooks_batch_end(t, kind, &b, (xt_tensor){0});
         cut = ++done == limit;
     }
@@ -141,13 +143,14 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     if (!s && !task->validation_step && !(stage == LOG_TEST && task->test_step))
         s = status_new(XT_INVALID_ARGUMENT, src, "%s: the task has no %s", what,
                        stage == LOG_TEST ? ".test_step and no .validation_step" : ".validation_step");
+    if (!s) s = train_may_begin(t, what);
     if (!s) s = train_module(t, task);
     if (!s) s = checkpoint_for_pass(t);
     if (s) return train_report(status_at(s, src));
     int64_t limit = 0;
     s = limit_of(t, stage, loader, &limit);
     if (s) return train_report(status_at(s, src));
-    train_outer outer_pass = train_enter_pass(t, task);
+    train_outer outer_pass = train_enter(t, task);
     table tb = {.text = STR_INIT, .stage = stage};
     log_sink sink = {.row = take_row, .user = &tb};
     log_add_sink(&sink);
@@ -173,8 +176,7 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     hooks_teardown(t, name);
     log_artifacts_send();
     log_remove_sink(&sink);
-    train_leave_pass(t, &outer_pass);
-    lazy_set_draw_step(-1);
+    train_leave(t, &outer_pass);
     xt_loader_set_epoch(loader, outer.epoch, outer.next);
     config_tell(t);
     if (ok && tb.text.len)

@@ -42,7 +42,7 @@ static verdict trial(search *f, int64_t batch) {
     if (!l) return no_loader(f, batch);
     loader_keep_full(l);
     bool enough = xt_loader_batches(l) != 0;
-    xt_status s = enough ? scratch_fit(f->src, f->task, l, f->o.steps, NULL) : NULL;
+    xt_status s = enough ? scratch_fit(f->src, "xt_batch_find", f->task, l, f->o.steps, NULL) : NULL;
     bool memory = status_code(s) == XT_RESOURCE_EXHAUSTED, fits = !s;
     xt_loader_free(l);
     log_msg(XT_SEV_INFO, "batch %lld: %s", (long long)batch,

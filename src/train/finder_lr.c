@@ -185,7 +185,7 @@ static double find_rate(const xt_src *src, const xt_task *task, xt_loader *loade
     if (!s) {
         xt_callback *c = callback_make(&desc, &m);
         if (c) c->made = src_intern(src);
-        s = c ? scratch_fit(src, task, loader, o.steps, c) : status_clone(lazy_pending());
+        s = c ? scratch_fit(src, "xt_lr_find", task, loader, o.steps, c) : status_clone(lazy_pending());
     }
     if (!s) {
         int64_t at = lr_suggestion(m.smooth, m.read, o.skip_first, o.skip_last);

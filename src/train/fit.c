@@ -157,7 +157,6 @@ static void end_fit(xt_trainer *t, bool ok) {
     lazy_check_nan(false);
     running_forget_waiting();
     log_set_stage(LOG_TRAIN);
-    lazy_set_draw_step(-1);
 }
 
 /* Without "file.c:12: " in front. */
@@ -246,7 +245,10 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
         return s;
     }
     log_loop_ends();
-    t->loss_begins = t->fitting = true;
+    t->fitting = true;
+    train_outer outer_fit = train_enter(t, task);
+    t->in_step = false;
+    t->loss_begins = true;
     t->validated = t->validation_next = false;
     t->validated_step = t->valued_step = -1;
     t->position.batches -= t->in_window.batches; /* of a window that was cut short, and begins anew */
@@ -290,12 +292,14 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     if (!t->quiet) lazy_tell_at_once(false);
     t->fitting = false;
+    train_leave(t, &outer_fit);
     return s;
 }
 
 static int fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
     if (t && t->help) return 0;
     xt_status s = t ? check_task(t, task) : status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the trainer is NULL");
+    if (!s) s = train_may_begin(t, "xt_fit");
     if (!s) s = train_settle(t);
     if (!s) s = by_name_callbacks(t);
     if (!s && lazy_pending()) return train_report(NULL); /* what made the loaders or callbacks fail */
@@ -323,7 +327,7 @@ int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task
     lazy_hold hold = {0};
     xt_task sized;
     lazy_hold_errors(&hold);
-    if (!hold.outer) lazy_steps_for_caller(false); /* of a fit that was left by longjmp */
+    if (!hold.outer) lazy_steps_for_caller(false), train_left_by_jump(); /* of a fit that was left by longjmp */
     int out = fit(src, t, train_sized(src, task, task_size, &sized), train, val);
     lazy_release_errors(&hold);
     lazy_call_ended(LAZY_CALL_FIT, src, out == 1);

@@ -174,6 +174,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     t->step_loss = loss;
     t->step_recorded = l->stepped =
         task->manual_optimization ? counter_get(COUNTER_optimizer_steps) != steps_before : w->ends;
+    t->in_step = false; /* all of it is recorded: a pass in these hooks ends it and no more */
     TRAIN_CALL(t, batch_end, t, &b);
     if (task->on_train_batch_end && !lazy_pending()) task->on_train_batch_end(t->net, &b, loss, task->user);
     l->recorded = true;
@@ -340,6 +341,7 @@ static bool run_batches(loop *l) {
     while (!cut) {
         ending_cancel_point();
         bool more = loader_pass_next(l->src, &pass, &b);
+        t->in_step = more;
         settle(l, !lazy_pending());
         l->loader_ready = !more && !lazy_pending();
         if (!more) {
@@ -367,6 +369,7 @@ static bool run_batches(loop *l) {
         cut = (limited && b.index + 1 >= l->batches) || (t->o.max_steps >= 0 && steps >= t->o.max_steps) ||
               lazy_pending();
     }
+    t->in_step = false;
     if (l->recorded && !lazy_pending()) settle(l, lazy_boundary(LAZY_STEP_END, l->src));
     log_hold_step(LOG_TRAIN);
     log_set_place(LOG_BETWEEN, LOG_TRAIN);

@@ -17,21 +17,23 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
         ending_cancel_point();
         lazy_set_draw_step(done);
         train_precision_begin(t);
+        t->in_step = true;
         hooks_batch(t, src, &b);
         hooks_batch_begin(t, PASS_PREDICT, &b);
         xt_tensor out = task->predict_step(t->net, b, task->user);
         train_precision_end(t);
         if (out.slot == 0 && !lazy_pending())
             lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "predict_step gave no tensor ({0})"));
+        t->in_step = !lazy_pending();
         if (lazy_pending()) break;
         hooks_batch_end(t, PASS_PREDICT, &b, out);
         if (fn) fn(&b, out, user);
+        t->in_step = false;
         cut = ++done == limit;
     }
     if (cut && !lazy_pending()) lazy_boundary(LAZY_EVAL, src);
     xt_no_grad_end_at(NULL);
     nn_mode_end(src, t->net);
-    lazy_set_draw_step(-1);
     return lazy_drain() && !lazy_pending();
 }
 
@@ -56,6 +58,7 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
                        !task     ? "the task is NULL"
                        : !loader ? "the loader is NULL"
                                  : "the task has no .predict_step");
+    if (!s) s = train_may_begin(t, "xt_predict");
     if (!s) s = train_module(t, task);
     if (!s)
         s = limit_batches("limit_predict_batches",
@@ -63,7 +66,7 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
                           xt_loader_batches(loader), &limit);
     if (!s) s = checkpoint_for_pass(t);
     if (s) return train_report(status_at(s, src));
-    train_outer outer_pass = train_enter_pass(t, task);
+    train_outer outer_pass = train_enter(t, task);
     train_tell_left_out(loader, "xt_predict");
     loader_pass outer = loader_mark(loader);
     xt_loader_set_epoch(loader, 0, 0);
@@ -78,7 +81,7 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
     log_artifacts_send();
     log_drain();
     config_tell(t);
-    train_leave_pass(t, &outer_pass);
+    train_leave(t, &outer_pass);
     xt_loader_set_epoch(loader, outer.epoch, outer.next);
     lazy_at_rest();
     return ok && !lazy_pending() ? 0 : train_report(s);

@@ -19,7 +19,13 @@ static xt_status pending(xt_status s) {
     return s;
 }
 
-xt_status scratch_fit(const xt_src *src, const xt_task *task, xt_loader *loader, int64_t steps, xt_callback *callback) {
+xt_status scratch_fit(const xt_src *src, const char *what, const xt_task *task, xt_loader *loader, int64_t steps,
+                      xt_callback *callback) {
+    xt_status refused = train_may_begin(NULL, what);
+    if (refused) {
+        callback_free(callback);
+        return refused;
+    }
     if (!task || !task->net || !task->training_step || (!task->configure_optimizers && !task->configure_several) ||
         !loader) {
         callback_free(callback);

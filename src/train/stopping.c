@@ -5,7 +5,9 @@
  *  1. `stop` is this rank's wish, `stopping` what all ranks have agreed on; only the second ends the loops.
  *  2. stopping_check is called at the same places of the loop by all ranks: what decides whether it is called
  *     (stopping_polls) depends on options and counters that are equal on all of them.
- *  3. The signal handlers only note the number. What the program had installed for the signal is called as well, and is
+ *  3. A fit in a hook of another takes only signals that are not taken yet, and gives back no others: a signal ends
+ *     both.
+ *  4. The signal handlers only note the number. What the program had installed for the signal is called as well, and is
  *     back in place after the fit. */
 #include <pthread.h>
 #include <signal.h>
@@ -25,6 +27,7 @@ static const struct {
 enum { KNOWN = sizeof known / sizeof *known };
 static struct sigaction before[KNOWN];
 static bool taken[KNOWN];
+static int fits; /* under way: more than one in a hook of another, which share what has been taken and caught */
 static volatile sig_atomic_t caught;
 
 static void note_signal(int number, siginfo_t *info, void *context) {
@@ -110,22 +113,29 @@ void stopping_begin(xt_trainer *t) {
     t->clock_began_ns = clock_ns();
     set_interruptible(true);
     stopping_saved(t->saved_last);
-    caught = 0;
+    if (fits++ == 0) caught = 0;
+    memset(t->signals_taken, 0, sizeof t->signals_taken);
     for (int i = 0; i < KNOWN; i++) {
-        if (!listed(wanted_signals(t), known[i].name)) continue;
+        if (taken[i] || !listed(wanted_signals(t), known[i].name)) continue;
         struct sigaction act = {.sa_sigaction = note_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
         sigemptyset(&act.sa_mask);
-        taken[i] = sigaction(known[i].number, &act, &before[i]) == 0;
+        t->signals_taken[i] = taken[i] = sigaction(known[i].number, &act, &before[i]) == 0;
     }
 }
 
 void stopping_end(xt_trainer *t) {
     t->elapsed_before_ns = stopping_elapsed(t);
     t->clock_began_ns = 0;
-    set_interruptible(false);
-    for (int i = 0; i < KNOWN; i++)
-        if (taken[i]) sigaction(known[i].number, &before[i], NULL);
-    memset(taken, 0, sizeof taken);
+    if (--fits == 0) set_interruptible(false);
+    for (int i = 0; i < KNOWN; i++) {
+        if (!t->signals_taken[i]) continue;
+        sigaction(known[i].number, &before[i], NULL);
+        taken[i] = false;
+    }
+}
+
+void stopping_left(void) {
+    if (fits > 0) fits--;
 }
 
 static const char *signal_name(int number) {

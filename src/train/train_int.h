@@ -119,6 +119,9 @@ struct xt_trainer {
     train_position in_window; /* micro-batches and samples since the last optimizer step: not in a checkpoint */
     int64_t epoch, global_step, epochs_done, epoch_batches;
     bool fitting;
+    bool signals_taken[8]; /* see stopping.c */
+    bool in_step; /* a fit or a pass has a batch, whose step a boundary would cut in two */
+    struct log_engine *log;
     bool stop, stopping, validating; /* stop: a wish; stopping: agreed on (stopping.c) */
     bool validation_next; /* in step_end: a validation comes before the next micro-batch */
     int64_t validated_step; /* the newest validation's; -1 */
@@ -188,14 +191,24 @@ void config_free(xt_trainer *t);
 size_t config_count(const xt_trainer *t);
 const char *config_at(const xt_trainer *t, size_t i, const char **out_value);
 void train_take_task(xt_trainer *t, const xt_task *task); /* the task of the pass that begins */
-/* A pass that is no fit, maybe in a hook of this trainer's fit or of another's, which goes on as it was behind it. */
+/* within.c: a fit, or a pass that is none, maybe in a hook of this trainer's fit or of another's, which goes on as it
+ * was behind it: what they share by the thread is as it was. */
 typedef struct train_outer {
+    xt_trainer *t; /* whose fit or pass it is in; NULL: in none */
     bool within; /* this trainer's fit */
     xt_task task; /* of that */
     log_frame logging;
+    lazy_position position;
+    int64_t draw_step;
 } train_outer;
-train_outer train_enter_pass(xt_trainer *t, const xt_task *task);
-void train_leave_pass(xt_trainer *t, const train_outer *was);
+/* NULL: it may begin. An error in a step of another one, and of a fit in its own trainer's fit. */
+xt_status train_may_begin(const xt_trainer *t, const char *what);
+train_outer train_enter(xt_trainer *t, const xt_task *task);
+void train_leave(xt_trainer *t, const train_outer *was);
+void train_left_by_jump(void); /* no fit or pass is under way in this thread */
+void train_freed(const xt_trainer *t);
+/* The trainer's log engine is the thread's until log_leave. */
+log_frame train_log_enter(xt_trainer *t);
 /* The program's task as this library knows it, in `room`: what an older program's lacks is 0. NULL stays NULL; what a
  * newer one's has and this library does not know is an error, which is pending. */
 const xt_task *train_sized(const xt_src *src, const xt_task *task, size_t size, xt_task *room);
@@ -309,6 +322,7 @@ void stopping_begin(xt_trainer *t);
 /* complete from now on, or what the fit began from; NULL = none. Any thread */
 void stopping_saved(const char *checkpoint);
 void stopping_end(xt_trainer *t);
+void stopping_left(void); /* a fit was left by longjmp */
 bool stopping_held(const xt_trainer *t, char *by, size_t n); /* by: the lower bound that keeps a wish waiting */
 bool stopping_polls(const xt_trainer *t); /* whether ranks meet here, between two optimizer steps */
 bool stopping_check(xt_trainer *t); /* all ranks meet; true: the fit ends here */
@@ -345,7 +359,9 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
 /* scratch.c: a short fit of a finder, with a module, optimizer and trainer of its own, which leaves nothing behind
  * but the loader, at the begin of its epoch. `callback` (taken over) may be NULL. Gives what went wrong; nothing
  * stays pending. */
-xt_status scratch_fit(const xt_src *src, const xt_task *task, xt_loader *loader, int64_t steps, xt_callback *callback);
+/* `what`: for whom, in messages: "xt_lr_find" */
+xt_status scratch_fit(const xt_src *src, const char *what, const xt_task *task, xt_loader *loader, int64_t steps,
+                      xt_callback *callback);
 /* finder_lr.c: the index of the suggestion among n smoothed losses, -1 when there are fewer than two finite points
  * between the ones left out. */
 int64_t lr_suggestion(const double *losses, int64_t n, int64_t skip_first, int64_t skip_last);

@@ -100,7 +100,9 @@ xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o) {
 void xt_trainer_free(xt_trainer *t) {
     if (!t) return;
     lazy_disown(t);
+    train_freed(t);
     for (size_t i = 0; i < t->n_sinks; i++) log_remove_sink(&t->sinks[i]);
+    log_engine_end(t->log);
     for (size_t i = 0; i < t->n_callbacks; i++) callback_free(t->callbacks[i]);
     if (lazy_type(t->loss_state)) xt_drop_at(XT_HERE, t->loss_state);
     history_free(t->history);
@@ -305,23 +307,6 @@ const xt_task *train_sized(const xt_src *src, const xt_task *task, size_t size, 
         break;
     }
     return room;
-}
-
-void train_take_task(xt_trainer *t, const xt_task *task) {
-    t->own_task = *task;
-    t->task = &t->own_task;
-}
-
-train_outer train_enter_pass(xt_trainer *t, const xt_task *task) {
-    train_outer was = {.within = t->fitting, .logging = log_enter()};
-    if (was.within) was.task = t->own_task;
-    train_take_task(t, task);
-    return was;
-}
-
-void train_leave_pass(xt_trainer *t, const train_outer *was) {
-    if (was->within) train_take_task(t, &was->task);
-    log_leave(was->logging);
 }
 
 /* --- queries --- */

@@ -136,7 +136,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
                      : t->o.max_epochs > 0 ? (int64_t)(0.8 * (double)t->o.max_epochs)
                                            : 0;
     bind_params(a, t);
-    swap(a, false); /* an earlier fit, or a checkpoint of its end, left the averages in the module */
+    swap(a, false); /* an earlier fit left the averages in the module */
     return NULL;
 }
 
@@ -178,7 +178,7 @@ static xt_status load_state(const char *json, void *user) {
     xt_status s =
         cJSON_IsNumber(updates) ? saved_number("updates", updates->valuedouble, 0, SAVED_COUNT, &a->updates) : NULL;
     if (cJSON_IsNumber(lr)) a->first_lr = lr->valuedouble;
-    a->swapped = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "swapped"));
+    a->swapped = false; /* what loads the file for a fit puts both in their places */
     cJSON_Delete(o);
     return s;
 }

@@ -63,6 +63,10 @@ void lazy_set_draw_step(int64_t step) {
     draw_step_plus_1 = step < 0 ? 0 : step + 1;
 }
 
+int64_t lazy_draw_step(void) {
+    return (int64_t)draw_step_plus_1 - 1;
+}
+
 bool lazy_draw_step_given(void) {
     return draw_step_plus_1 != 0;
 }

@@ -69,13 +69,14 @@ typedef struct program_group {
     uint64_t always, never; /* patterns of items asked for in every combination, and in none */
 } program_group;
 
-enum { OPTIONAL_OWNERS = 4 };
+typedef struct optional_owner {
+    lazy_optional_owner o;
+    bool active, used; /* in this step: it has optional outputs, its state has a new value */
+} optional_owner;
+
 typedef struct lazy_optional_registry { /* of a thread */
-    struct {
-        lazy_optional_owner o;
-        bool active, used; /* in this step: it has optional outputs, its state has a new value */
-    } owners[OPTIONAL_OWNERS];
-    size_t n_owners;
+    optional_owner *owners; /* a log engine has one a stage, and a trainer has an engine */
+    size_t n_owners, cap_owners;
     bool begun, apart; /* apart: see lazy_optional_apart */
     program_group **groups;
     size_t n_groups, cap_groups;

@@ -18,6 +18,7 @@ static void registry_free(lazy_ctx *c) {
     base_free(k->groups);
     base_free(k->order);
     base_free(k->tensors);
+    base_free(k->owners);
     base_free(k);
     c->optionals = NULL;
 }
@@ -51,9 +52,8 @@ xt_status lazy_optional_begin(const lazy_optional_owner *o) {
     if (!k) return status_oom(sizeof *k, "the optional outputs of a step");
     size_t i = 0;
     while (i < k->n_owners && k->owners[i].o.user != o->user) i++;
-    if (i == OPTIONAL_OWNERS)
-        return status_new(XT_INTERNAL, NULL, "more than %d owners of optional outputs", OPTIONAL_OWNERS);
-    if (i == k->n_owners) k->n_owners++;
+    if (i == k->n_owners && !VEC_PUSH(k->owners, k->n_owners, k->cap_owners, ((optional_owner){.o = *o})))
+        return status_oom(sizeof *k->owners, "the optional outputs of a step");
     k->owners[i].o = *o;
     k->owners[i].active = true;
     for (size_t p = 0; !k->begun && p < c->n_packs; p++) c->packs[p].before_optionals = c->packs[p].n;

@@ -1,0 +1,63 @@
+/* Fits and passes in a hook of another one. What they have from the thread, and not from their trainer, is given back
+ * behind them: the log engine, the loop's position, the step of random draws, and the switches of the steps that are
+ * recorded next. */
+#include "nn/nn.h"
+#include "train/train_int.h"
+
+static __thread xt_trainer *under_way; /* the innermost */
+
+xt_status train_may_begin(const xt_trainer *t, const char *what) {
+    if (under_way && under_way->in_step)
+        return status_new(
+            XT_FAILED_PRECONDITION, NULL,
+            "%s within a step of another fit or pass, which it would end in the middle: call it in a hook "
+            "around an epoch or a validation (on_train_epoch_end, on_validation_epoch_end, ...)",
+            what);
+    if (t && t->fitting && strcmp(what, "xt_fit") == 0)
+        return status_new(
+            XT_FAILED_PRECONDITION, NULL,
+            "xt_fit in a hook of a fit of the same trainer, which is under way; make a trainer of its own "
+            "for a fit within a fit");
+    return NULL;
+}
+
+log_frame train_log_enter(xt_trainer *t) {
+    return log_enter(&t->log, t->fitting || t->n_sinks || t->o.logger == XT_OFF);
+}
+
+void train_take_task(xt_trainer *t, const xt_task *task) {
+    t->own_task = *task;
+    t->task = &t->own_task;
+}
+
+train_outer train_enter(xt_trainer *t, const xt_task *task) {
+    train_outer was = {
+        .t = under_way, .within = t->fitting, .position = *lazy_position_of_thread(), .draw_step = lazy_draw_step()};
+    if (was.within) was.task = t->own_task;
+    if (log_step_waits()) lazy_boundary(LAZY_EVAL, src_get(t->src)); /* with what is logged in it */
+    was.logging = train_log_enter(t);
+    train_take_task(t, task);
+    under_way = t;
+    return was;
+}
+
+void train_leave(xt_trainer *t, const train_outer *was) {
+    if (was->within) train_take_task(t, &was->task);
+    log_leave(was->logging);
+    under_way = was->t;
+    lazy_set_draw_step(was->t ? was->draw_step : -1);
+    if (!was->t) return;
+    *lazy_position_of_thread() = was->position;
+    bool fits = was->t->fitting;
+    nn_sync_batch_norms(fits && was->t->o.sync_batchnorm == XT_ON);
+    lazy_check_nan(fits && was->t->o.detect_anomaly == XT_ON);
+}
+
+void train_left_by_jump(void) {
+    if (under_way) stopping_left();
+    under_way = NULL;
+}
+
+void train_freed(const xt_trainer *t) {
+    if (under_way == t) under_way = NULL;
+}
