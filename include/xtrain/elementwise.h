@@ -259,13 +259,20 @@ XT_API xt_tensor xt_bitwise_left_shift_at(const xt_src *src, xt_tensor x, xt_ten
 XT_API xt_tensor(xt_bitwise_left_shift)(xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_bitwise_right_shift_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor(xt_bitwise_right_shift)(xt_tensor x, xt_tensor y);
-XT_BESIDE_(xt_bitwise_and)
-XT_BESIDE_(xt_bitwise_or)
-XT_BESIDE_(xt_bitwise_xor)
-XT_BESIDE_(xt_bitwise_left_shift)
-XT_BESIDE_(xt_bitwise_right_shift)
-XT_BESIDE_(xt_fmod)
-XT_BESIDE_(xt_floor_divide)
+XT_API xt_tensor xt_bitwise_and_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_bitwise_and_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_bitwise_or_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_bitwise_or_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_bitwise_xor_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_bitwise_xor_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_bitwise_left_shift_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_bitwise_left_shift_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_bitwise_right_shift_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_bitwise_right_shift_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_fmod_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_fmod_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_floor_divide_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_floor_divide_of_scalar_at(const xt_src *src, double v, xt_tensor y);
 #define xt_div_scalar(x, v) xt_div_scalar_at(XT_HERE, x, XT_NUMBER_(v))
 #define xt_rsub_scalar(x, v) xt_rsub_scalar_at(XT_HERE, x, XT_NUMBER_(v)) /* v - x */
 /* x + weight (y - x), exact at both ends; the weight may be a number */

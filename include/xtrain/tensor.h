@@ -392,23 +392,34 @@ XT_API xt_tensor(xt_logical_or)(xt_tensor x, xt_tensor y);
  * integers a fraction makes f32, beside bool a whole number i64), and is a constant of the graph unless it changes
  * between steps: then it becomes data. fn_scalar_at: the number stands behind the tensor; fn_of_scalar_at: before it.
  */
-#define XT_BESIDE_(fn)                                                         \
-    XT_API xt_tensor fn##_scalar_at(const xt_src *src, xt_tensor x, double v); \
-    XT_API xt_tensor fn##_of_scalar_at(const xt_src *src, double v, xt_tensor y);
-XT_BESIDE_(xt_add)
-XT_BESIDE_(xt_sub_)
-XT_BESIDE_(xt_mul)
-XT_BESIDE_(xt_div)
-XT_BESIDE_(xt_pow)
-XT_BESIDE_(xt_maximum)
-XT_BESIDE_(xt_minimum)
-XT_BESIDE_(xt_remainder)
-XT_BESIDE_(xt_eq)
-XT_BESIDE_(xt_ne)
-XT_BESIDE_(xt_lt)
-XT_BESIDE_(xt_le)
-XT_BESIDE_(xt_gt)
-XT_BESIDE_(xt_ge)
+XT_API xt_tensor xt_add_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_add_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_sub__scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_sub__of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_mul_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_mul_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_div_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_div_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_pow_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_pow_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_maximum_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_maximum_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_minimum_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_minimum_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_remainder_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_remainder_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_eq_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_eq_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_ne_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_ne_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_lt_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_lt_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_le_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_le_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_gt_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_gt_of_scalar_at(const xt_src *src, double v, xt_tensor y);
+XT_API xt_tensor xt_ge_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_ge_of_scalar_at(const xt_src *src, double v, xt_tensor y);
 #define xt_add_scalar(x, v) xt_add_scalar_at(XT_HERE, x, XT_NUMBER_(v))
 #define xt_mul_scalar(x, v) xt_mul_scalar_at(XT_HERE, x, XT_NUMBER_(v))
 #define xt_pow_scalar(x, v) xt_pow_scalar_at(XT_HERE, x, XT_NUMBER_(v))

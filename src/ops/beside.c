@@ -27,33 +27,48 @@ static xt_tensor number_of(const xt_src *src, const char *what, xt_tensor x, dou
     return lazy_wrap(ops_number(src, what, dtype, v, NULL), what);
 }
 
-#define BEHIND(fn, what, u)                                              \
-    xt_tensor fn##_scalar_at(const xt_src *src, xt_tensor x, double v) { \
-        return fn##_at(src, x, number_of(src, what, x, v, u));           \
+#define BEHIND(form, fn, what, u)                              \
+    xt_tensor form(const xt_src *src, xt_tensor x, double v) { \
+        return fn(src, x, number_of(src, what, x, v, u));      \
     }
-#define BEFORE(fn, what, u)                                                 \
-    xt_tensor fn##_of_scalar_at(const xt_src *src, double v, xt_tensor y) { \
-        return fn##_at(src, number_of(src, what, y, v, u), y);              \
+#define BEFORE(form, fn, what, u)                              \
+    xt_tensor form(const xt_src *src, double v, xt_tensor y) { \
+        return fn(src, number_of(src, what, y, v, u), y);      \
     }
-#define BOTH(fn, what, u) BEHIND(fn, what, u) BEFORE(fn, what, u)
-BOTH(xt_eq, "xt_eq", COMPARES)
-BOTH(xt_ne, "xt_ne", COMPARES)
-BOTH(xt_lt, "xt_lt", COMPARES)
-BOTH(xt_le, "xt_le", COMPARES)
-BOTH(xt_gt, "xt_gt", COMPARES)
-BOTH(xt_ge, "xt_ge", COMPARES)
-BOTH(xt_maximum, "xt_maximum", FITS)
-BOTH(xt_minimum, "xt_minimum", FITS)
-BOTH(xt_remainder, "xt_remainder", WRAPS)
-BOTH(xt_fmod, "xt_fmod", WRAPS)
-BOTH(xt_floor_divide, "xt_floor_divide", WRAPS)
-BOTH(xt_bitwise_and, "xt_bitwise_and", WRAPS)
-BOTH(xt_bitwise_or, "xt_bitwise_or", WRAPS)
-BOTH(xt_bitwise_xor, "xt_bitwise_xor", WRAPS)
-BOTH(xt_bitwise_left_shift, "xt_bitwise_left_shift", WRAPS)
-BOTH(xt_bitwise_right_shift, "xt_bitwise_right_shift", WRAPS)
-BEFORE(xt_div, "xt_div", DIVIDES)
-BEFORE(xt_pow, "xt_pow", WRAPS)
+BEHIND(xt_eq_scalar_at, xt_eq_at, "xt_eq", COMPARES)
+BEFORE(xt_eq_of_scalar_at, xt_eq_at, "xt_eq", COMPARES)
+BEHIND(xt_ne_scalar_at, xt_ne_at, "xt_ne", COMPARES)
+BEFORE(xt_ne_of_scalar_at, xt_ne_at, "xt_ne", COMPARES)
+BEHIND(xt_lt_scalar_at, xt_lt_at, "xt_lt", COMPARES)
+BEFORE(xt_lt_of_scalar_at, xt_lt_at, "xt_lt", COMPARES)
+BEHIND(xt_le_scalar_at, xt_le_at, "xt_le", COMPARES)
+BEFORE(xt_le_of_scalar_at, xt_le_at, "xt_le", COMPARES)
+BEHIND(xt_gt_scalar_at, xt_gt_at, "xt_gt", COMPARES)
+BEFORE(xt_gt_of_scalar_at, xt_gt_at, "xt_gt", COMPARES)
+BEHIND(xt_ge_scalar_at, xt_ge_at, "xt_ge", COMPARES)
+BEFORE(xt_ge_of_scalar_at, xt_ge_at, "xt_ge", COMPARES)
+BEHIND(xt_maximum_scalar_at, xt_maximum_at, "xt_maximum", FITS)
+BEFORE(xt_maximum_of_scalar_at, xt_maximum_at, "xt_maximum", FITS)
+BEHIND(xt_minimum_scalar_at, xt_minimum_at, "xt_minimum", FITS)
+BEFORE(xt_minimum_of_scalar_at, xt_minimum_at, "xt_minimum", FITS)
+BEHIND(xt_remainder_scalar_at, xt_remainder_at, "xt_remainder", WRAPS)
+BEFORE(xt_remainder_of_scalar_at, xt_remainder_at, "xt_remainder", WRAPS)
+BEHIND(xt_fmod_scalar_at, xt_fmod_at, "xt_fmod", WRAPS)
+BEFORE(xt_fmod_of_scalar_at, xt_fmod_at, "xt_fmod", WRAPS)
+BEHIND(xt_floor_divide_scalar_at, xt_floor_divide_at, "xt_floor_divide", WRAPS)
+BEFORE(xt_floor_divide_of_scalar_at, xt_floor_divide_at, "xt_floor_divide", WRAPS)
+BEHIND(xt_bitwise_and_scalar_at, xt_bitwise_and_at, "xt_bitwise_and", WRAPS)
+BEFORE(xt_bitwise_and_of_scalar_at, xt_bitwise_and_at, "xt_bitwise_and", WRAPS)
+BEHIND(xt_bitwise_or_scalar_at, xt_bitwise_or_at, "xt_bitwise_or", WRAPS)
+BEFORE(xt_bitwise_or_of_scalar_at, xt_bitwise_or_at, "xt_bitwise_or", WRAPS)
+BEHIND(xt_bitwise_xor_scalar_at, xt_bitwise_xor_at, "xt_bitwise_xor", WRAPS)
+BEFORE(xt_bitwise_xor_of_scalar_at, xt_bitwise_xor_at, "xt_bitwise_xor", WRAPS)
+BEHIND(xt_bitwise_left_shift_scalar_at, xt_bitwise_left_shift_at, "xt_bitwise_left_shift", WRAPS)
+BEFORE(xt_bitwise_left_shift_of_scalar_at, xt_bitwise_left_shift_at, "xt_bitwise_left_shift", WRAPS)
+BEHIND(xt_bitwise_right_shift_scalar_at, xt_bitwise_right_shift_at, "xt_bitwise_right_shift", WRAPS)
+BEFORE(xt_bitwise_right_shift_of_scalar_at, xt_bitwise_right_shift_at, "xt_bitwise_right_shift", WRAPS)
+BEFORE(xt_div_of_scalar_at, xt_div_at, "xt_div", DIVIDES)
+BEFORE(xt_pow_of_scalar_at, xt_pow_at, "xt_pow", WRAPS)
 
 xt_tensor xt_add_of_scalar_at(const xt_src *src, double v, xt_tensor y) {
     return xt_add_scalar_at(src, y, v);

@@ -1,10 +1,11 @@
 /* xt_print and %t of whole tensors, where a value arrives late, in a compiled function, at some steps, or never. */
 #include <xtrain/xtrain.h>
 
-static void doubled(const xt_tensor *in, xt_tensor *out, void *user) {
-    (void)user;
-    out[0] = xt_mul(in[0], 2);
-    xt_print(out[0]);
+static xt_tensor doubled(const xt_tensor *in, int n, void *user) {
+    (void)n, (void)user;
+    xt_tensor y = xt_mul(in[0], 2);
+    xt_print(y);
+    return y;
 }
 
 int main(void) {
@@ -19,10 +20,9 @@ int main(void) {
         if (i % 2) xt_print(y);
         xt_mark_step();
     }
-    xt_step *twice = xt_compile(doubled, NULL);
+    xt_step *twice = xt_compile(doubled);
     for (int i = 0; i < 3; i++) {
-        xt_tensor in = xt_from_array((float[]){(float)i, 7}, XT_F32, 2), out;
-        xt_call(twice, 1, &in, 1, &out);
+        xt_call(twice, xt_from_array((float[]){(float)i, 7}, XT_F32, 2));
         xt_mark_step();
     }
     xt_step_free(twice);

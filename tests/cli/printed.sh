@@ -20,11 +20,11 @@ y = f32 [2]
 [2.0000, 1.5000]
 y = f32 [2]
 [4.0000, 1.5000]
-out[0] = f32 [2]
+y = f32 [2]
 [ 0., 14.]
-out[0] = f32 [2]
+y = f32 [2]
 [ 2., 14.]
-out[0] = f32 [2]
+y = f32 [2]
 [ 4., 14.]
 xt_zeros(XT_F32, 2, 2, 2) = f32 [2,2,2]
 [[[0., 0.],
@@ -36,7 +36,7 @@ W
 "$tmp/printed" >"$tmp/out" 2>"$tmp/err"
 check "it ends well" [ $? = 0 ]
 check "one rank prints" cmp "$tmp/want" "$tmp/out"
-"$XTRAIN" launch --nprocs 2 -- "$tmp/printed" >"$tmp/out" 2>"$tmp/err"
+"$XTRAIN" launch -n 2 -- "$tmp/printed" >"$tmp/out" 2>"$tmp/err"
 check "two ranks end well" [ $? = 0 ]
 check "two ranks print once" cmp "$tmp/want" "$tmp/out"
 cat >"$tmp/wrong.c" <<'C'
