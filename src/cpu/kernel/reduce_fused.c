@@ -11,7 +11,7 @@
 #include "cpu/vector/fold.h"
 #include "cpu/vector/fold_axes.h"
 
-enum { BLOCK = 4096, SHORTEST_ROW = 16, MOST_OPS = 8, MOST_SLOW = 1 };
+enum { BLOCK = 4096, SHORTEST_ROW = 16, SHORT = 64 /* fold_short's */, MOST_OPS = 8, MOST_SLOW = 1 };
 /* Elements: to be worth a thunk of its own; to be made twice rather than read back from memory. */
 static const int64_t least_count = 8192, least_shared = 2 << 20;
 
@@ -67,7 +67,7 @@ static void fold_block(const reduce_fused_run *r, int64_t at, int64_t n, float *
         return;
     }
     vprog_run_part(s->vprog, at, at + n, r->call->in, (void *[1]){block}, mem);
-    if (s->run < SHORTEST_FOLDED)
+    if (s->run <= SHORT)
         simd->fold_short[s->fold](out, block, rows, s->run);
     else
         for (int64_t k = 0; k < rows; k++) out[k] = simd->fold[s->fold](block + k * each, each);
