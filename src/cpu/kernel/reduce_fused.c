@@ -10,8 +10,9 @@
 #include "cpu/plan/build_int.h"
 #include "cpu/vector/fold.h"
 #include "cpu/vector/fold_axes.h"
+#include "cpu/vector/jit.h"
 
-enum { BLOCK = 4096, SHORTEST_ROW = 16, SHORT = 64 /* fold_short's */, MOST_OPS = 8, MOST_SLOW = 1 };
+enum { BLOCK = 4096, SHORTEST_ROW = 16, MOST_OPS = 8, MOST_SLOW = 1 };
 /* Elements: to be worth a thunk of its own; to be made twice rather than read back from memory. */
 static const int64_t least_count = 8192, least_shared = 2 << 20;
 
@@ -57,7 +58,7 @@ static void fold_block(const reduce_fused_run *r, int64_t at, int64_t n, float *
     const simd_ops *simd = simd_get();
     float *block = (float *)(void *)(mem + program_bytes(s));
     int64_t rows = n > s->run ? n / s->run : 1, each = n / rows;
-    if (s->folding) {
+    if (s->folding && jit_folds_length(each)) {
         vprog_run_part(s->folding, at, at + n, r->call->in, (void *[1]){out}, mem);
         for (int64_t k = 0; k < rows && s->fold != FOLD_SUM && s->fold != FOLD_PROD; k++) {
             if (out[k] < 0 || out[k] > 0) continue; /* else which NaN, or which zero? */
@@ -67,7 +68,7 @@ static void fold_block(const reduce_fused_run *r, int64_t at, int64_t n, float *
         return;
     }
     vprog_run_part(s->vprog, at, at + n, r->call->in, (void *[1]){block}, mem);
-    if (s->run <= SHORT)
+    if (s->run < SHORTEST_FOLDED)
         simd->fold_short[s->fold](out, block, rows, s->run);
     else
         for (int64_t k = 0; k < rows; k++) out[k] = simd->fold[s->fold](block + k * each, each);
