@@ -110,6 +110,12 @@ static xt_status reduce_fused_run_op(const cpu_call *c) {
         team_for(&c->device->team, s->keep, (least / rows + 1) * rows, fold_rows, &r);
     else
         team_for(&c->device->team, s->keep * s->parts, least + 1, fold_parts, &r);
+    if (s->parts == 1 && !s->half) {
+        float *out = c->out[0];
+        for (int64_t k = 0; k < s->keep; k++) out[k] = s->init;
+        simd_get()->fold_rows[s->fold](out, r.partial, s->keep);
+        return NULL;
+    }
     for (int64_t k = 0; k < s->keep; k++) {
         float acc = s->init;
         for (int64_t p = 0; p < s->parts; p++) acc = cpu_fold_two(s->fold, acc, r.partial[k * s->parts + p]);
