@@ -197,12 +197,9 @@ static void folds(void **state) {
     size_t looks = 0, compared = 0;
     for (int f = 0; f < FOLD_COUNT; f++)
         for (int64_t n = 1; n <= LONGEST; n++) {
+            if (!jit_folds_length(n)) continue;
             const jit_fold fold = {.op = (fold_op)f, .value = 1, .result = 3};
             jit_code *code = jit_compile_fold(src, 3, ins, 2, &fold);
-            if (simd_level() < 2) { /* folded by simd.h's loops */
-                assert_null(code);
-                return;
-            }
             assert_non_null(code);
             for (int64_t i = 0; i < n; i++) {
                 uint64_t r = rng_bits((uint64_t)n, (uint64_t)f, (uint64_t)i);
@@ -223,7 +220,7 @@ static void folds(void **state) {
                 fail_msg("fold %d of %lld: %g, expected %g", f, (long long)n, (double)got, (double)want);
             jit_release(code);
         }
-    assert_true(looks > 20 && compared > 1000);
+    assert_true(looks > (simd_level() == 2 ? 20 : 2) && compared > (simd_level() == 2 ? 1000 : 100));
 }
 
 int main(int argc, char **argv) {

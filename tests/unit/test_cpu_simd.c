@@ -2,6 +2,7 @@
  * set against the base. */
 #include "cpu_differential.h"
 
+#include "cpu/vector/fold.h"
 #include "cpu/vector/simd.h"
 
 static double exact_logistic(double x) {
@@ -420,6 +421,49 @@ static void stacked_rows_fold_in_order(void **state) {
             }
 }
 
+/* Short rows side by side, of each length, some with NaN or zeros of both signs: against a fold in f64, or for extremes
+ * by the rules; and each row gives the same bits alone as among others. */
+static void check_short_rows(const simd_ops *set, fold_op f, int64_t rows, int64_t n, int kind) {
+    enum { MOST = 13 * 64 };
+    static float x[MOST], got[64], alone;
+    for (int64_t i = 0; i < rows * n; i++) {
+        uint64_t r = rng_bits((uint64_t)f, (uint64_t)n, (uint64_t)i);
+        x[i] = 0.5f + (float)(r % 1000) / 1000;
+        if (f != FOLD_PROD && r >> 20 & 1) x[i] = -x[i];
+        if (kind == 1 && (r >> 30) % 5 == 0) x[i] = NAN;
+        if (kind == 2) x[i] = f == FOLD_MIN ? fabsf(x[i]) : -fabsf(x[i]);
+        if (kind == 2 && (r >> 40) % 3 == 0) x[i] = r >> 50 & 1 ? 0.0f : -0.0f;
+    }
+    for (int i = 0; i < 64; i++) got[i] = 77;
+    set->fold_short[f](got, x, rows, n);
+    for (int64_t k = 0; k < rows; k++) {
+        double sum = f == FOLD_PROD ? 1 : 0;
+        float extreme = cpu_fold_neutral(f);
+        for (int64_t i = k * n; i < (k + 1) * n; i++) {
+            sum = f == FOLD_PROD ? sum * (double)x[i] : sum + (double)x[i];
+            extreme = cpu_fold_two(f, extreme, x[i]);
+        }
+        bool is_extreme = f == FOLD_MAX || f == FOLD_MIN;
+        bool same = isnan(is_extreme ? (double)extreme : sum) ? isnan(got[k]) != 0
+                    : is_extreme                              ? memcmp(&extreme, &got[k], 4) == 0
+                                                              : close_enough(sum, (double)got[k], 1e-5);
+        set->fold_short[f](&alone, x + k * n, 1, n);
+        if (!same || (memcmp(&alone, &got[k], 4) != 0 && !isnan(alone)))
+            fail_msg("fold %d of %s: row %lld of %lld of %lld numbers, kind %d: %.9g, expected %.9g, alone %.9g",
+                     (int)f, set->name, (long long)k, (long long)rows, (long long)n, kind, (double)got[k],
+                     is_extreme ? (double)extreme : sum, (double)alone);
+    }
+    assert_true(got[rows] == 77);
+}
+static void short_rows_fold(void **state) {
+    (void)state;
+    const simd_ops *sets[] = {&simd_base, simd_get()};
+    for (int k = 0; k < 2 * FOLD_COUNT; k++)
+        for (int64_t n = 1; n <= 64; n++)
+            for (int64_t rows = 1; rows <= 13; rows += n % 4 + 1)
+                for (int kind = 0; kind < 3; kind++) check_short_rows(sets[k % 2], (fold_op)(k / 2), rows, n, kind);
+}
+
 /* By the definition: the nearest multiple of the distance between f16 numbers of that exponent, ties to
  * the even one. */
 static float nearest_f16(float x) {
@@ -462,6 +506,7 @@ int main(void) {
                                        cmocka_unit_test(products_of_complex_numbers),
                                        cmocka_unit_test(powers_are_accurate),
                                        cmocka_unit_test(stacked_rows_fold_in_order),
+                                       cmocka_unit_test(short_rows_fold),
                                        cmocka_unit_test(halves_agree),
                                        cmocka_unit_test(large_angles_change_no_others),
                                        cmocka_unit_test(instruction_sets_agree),

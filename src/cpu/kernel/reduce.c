@@ -254,7 +254,8 @@ CPU_LOWER(reduce) {
     int64_t tasks = s->axes.inner_reduced ? s->axes.keep : s->axes.keep * s->tiles, work = t->count;
     s->parts = 1;
     if (tasks < 64 && work > 32768 && !cpu_build_exec(b)->is_tile) { /* a tile has one thread */
-        int64_t want = work / 16384 / tasks + 1;
+        /* A part of kept rows has a row of results of its own, which is written and read again. */
+        int64_t want = work / (s->axes.inner_reduced ? 16384 : 65536) / tasks + 1;
         s->split_run = s->axes.inner_reduced && s->axes.red < want;
         int64_t most = s->axes.inner_reduced ? (s->split_run ? s->axes.run / 1024 + 1 : s->axes.red) : s->axes.red;
         s->parts = want > 64 ? 64 : want;

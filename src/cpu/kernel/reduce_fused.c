@@ -10,6 +10,7 @@
 #include "cpu/plan/build_int.h"
 #include "cpu/vector/fold.h"
 #include "cpu/vector/fold_axes.h"
+#include "cpu/vector/jit.h"
 
 enum { BLOCK = 4096, SHORTEST_ROW = 16, MOST_OPS = 8, MOST_SLOW = 1 };
 /* Elements: to be worth a thunk of its own; to be made twice rather than read back from memory. */
@@ -57,7 +58,7 @@ static void fold_block(const reduce_fused_run *r, int64_t at, int64_t n, float *
     const simd_ops *simd = simd_get();
     float *block = (float *)(void *)(mem + program_bytes(s));
     int64_t rows = n > s->run ? n / s->run : 1, each = n / rows;
-    if (s->folding) {
+    if (s->folding && jit_folds_length(each)) {
         vprog_run_part(s->folding, at, at + n, r->call->in, (void *[1]){out}, mem);
         for (int64_t k = 0; k < rows && s->fold != FOLD_SUM && s->fold != FOLD_PROD; k++) {
             if (out[k] < 0 || out[k] > 0) continue; /* else which NaN, or which zero? */
@@ -109,6 +110,12 @@ static xt_status reduce_fused_run_op(const cpu_call *c) {
         team_for(&c->device->team, s->keep, (least / rows + 1) * rows, fold_rows, &r);
     else
         team_for(&c->device->team, s->keep * s->parts, least + 1, fold_parts, &r);
+    if (s->parts == 1 && !s->half) {
+        float *out = c->out[0];
+        for (int64_t k = 0; k < s->keep; k++) out[k] = s->init;
+        simd_get()->fold_rows[s->fold](out, r.partial, s->keep);
+        return NULL;
+    }
     for (int64_t k = 0; k < s->keep; k++) {
         float acc = s->init;
         for (int64_t p = 0; p < s->parts; p++) acc = cpu_fold_two(s->fold, acc, r.partial[k * s->parts + p]);

@@ -90,17 +90,39 @@ static void loop_narrow(jit_emitter *e) {
 
 /* One body of the loop for each register that folds, so that none waits for the last addition. */
 static void bodies_to_fold(jit_emitter *e) {
-    for (int j = 0; j < JIT_SUMS; j++) {
+    for (int j = 0; j < jit_fold_sums(e); j++) {
         body(e);
         jit_fold_step(e, e->sums + j, e->reg[e->fold->value]);
         JIT_PUT(e, "\x48\x83\xc1"); /* add rcx, lanes */
-        jit_put(e, 16);
+        jit_put(e, e->wide ? 16 : 8);
     }
 }
 
-static void fold_loop(jit_emitter *e) {
+/* Of a multiple of eight numbers. */
+static void fold_loop_narrow(jit_emitter *e) {
     JIT_PUT(e, "\x31\xc9\x48\x83\xfe\x40\x0f\x8c"); /* xor ecx, ecx; cmp rsi, 64; jl rest */
-    size_t skip = e->n, top, done[JIT_SUMS];
+    size_t skip = e->n, top, done[8];
+    jit_put32(e, 0);
+    top = e->n;
+    e->masked = false;
+    bodies_to_fold(e);
+    JIT_PUT(e, "\x48\x8d\x51\x40\x48\x39\xf2"); /* lea rdx, [rcx + 64]; cmp rdx, rsi */
+    jit_jump_back(e, 0x8e, top); /* jle */
+    jit_patch32(e, skip, (uint32_t)(e->n - skip - 4));
+    for (int j = 0; j < jit_fold_sums(e); j++) {
+        JIT_PUT(e, "\x48\x39\xf1\x0f\x8d"); /* rest: cmp rcx, rsi; jge done */
+        done[j] = e->n;
+        jit_put32(e, 0);
+        body(e);
+        jit_fold_step(e, e->sums + j, e->reg[e->fold->value]);
+        JIT_PUT(e, "\x48\x83\xc1\x08"); /* add rcx, 8 */
+    }
+    for (int j = 0; j < jit_fold_sums(e); j++) jit_patch32(e, done[j], (uint32_t)(e->n - done[j] - 4));
+}
+
+static void fold_loop_wide(jit_emitter *e) {
+    JIT_PUT(e, "\x31\xc9\x48\x83\xfe\x40\x0f\x8c"); /* xor ecx, ecx; cmp rsi, 64; jl rest */
+    size_t skip = e->n, top, done[4];
     jit_put32(e, 0);
     top = e->n;
     e->masked = false;
@@ -110,7 +132,7 @@ static void fold_loop(jit_emitter *e) {
     jit_patch32(e, skip, (uint32_t)(e->n - skip - 4));
     JIT_PUT(e, "\x48\x29\xce"); /* rest: sub rsi, rcx */
     e->masked = true;
-    for (int j = 0; j < JIT_SUMS; j++) {
+    for (int j = 0; j < jit_fold_sums(e); j++) {
         JIT_PUT(e, "\x0f\x8e"); /* jle done */
         done[j] = e->n;
         jit_put32(e, 0);
@@ -120,7 +142,7 @@ static void fold_loop(jit_emitter *e) {
         jit_fold_step(e, e->sums + j, e->reg[e->fold->value]);
         JIT_PUT(e, "\x48\x83\xc1\x10\x48\x83\xee\x10"); /* add rcx, 16; sub rsi, 16 */
     }
-    for (int j = 0; j < JIT_SUMS; j++) jit_patch32(e, done[j], (uint32_t)(e->n - done[j] - 4));
+    for (int j = 0; j < jit_fold_sums(e); j++) jit_patch32(e, done[j], (uint32_t)(e->n - done[j] - 4));
     e->masked = false;
 }
 
@@ -138,7 +160,7 @@ static void whole(jit_emitter *e) {
     }
     if (e->fold) {
         jit_fold_begin(e);
-        fold_loop(e);
+        e->wide ? fold_loop_wide(e) : fold_loop_narrow(e);
         jit_fold_end(e);
     } else {
         e->wide ? loop_wide(e) : loop_narrow(e);
@@ -159,7 +181,6 @@ jit_code *jit_compile(const jit_source *sources, size_t n_sources, const jit_ins
 
 jit_code *jit_compile_fold(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n,
                            const jit_fold *fold) {
-    if (fold && simd_level() < 2) return NULL;
     jit_emitter e = {
         .sources = sources, .n_sources = n_sources, .ins = ins, .n_ins = n, .wide = simd_level() == 2, .fold = fold};
     jit_code *code = NULL;
@@ -170,7 +191,10 @@ jit_code *jit_compile_fold(const jit_source *sources, size_t n_sources, const ji
         e.source_uses = e.source_last + n_sources;
         count_uses(&e);
         e.most_reg = e.wide ? 28 : 11;
-        if (fold) e.sums = e.most_reg -= JIT_SUMS;
+        if (fold) {
+            e.sums = e.most_reg - jit_fold_sums(&e);
+            e.most_reg -= jit_fold_registers(&e);
+        }
         whole(&e);
         size_t spare = (size_t)(e.most_reg - e.peak);
         if (!e.failed && spare && e.n_constants) { /* once more, now that it is known which registers are free */
@@ -187,10 +211,17 @@ jit_code *jit_compile_fold(const jit_source *sources, size_t n_sources, const ji
     return code;
 }
 
+bool jit_folds_length(int64_t n) {
+    return simd_level() == 2 || n % 8 == 0;
+}
+
 bool jit_is_on(void) {
     return simd_level() >= 1 && pass_is_on("jit");
 }
 #else
+bool jit_folds_length(int64_t n) {
+    return n >= 0;
+}
 bool jit_is_on(void) {
     return false;
 }

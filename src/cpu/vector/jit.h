@@ -45,9 +45,10 @@ bool jit_takes(vprog_op op, vprog_type type);
 /* NULL when there are not registers enough, or no memory: then fewer instructions may do. Equal code is kept once
  * in a process. */
 jit_code *jit_compile(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n);
-/* NULL also where the machine has no AVX-512: with AVX2 the fold's partial results would not fit into its registers. */
+/* With AVX2, of which the partial results take most registers, few programs have room; and n is a multiple of 8. */
 jit_code *jit_compile_fold(const jit_source *sources, size_t n_sources, const jit_ins *ins, size_t n,
                            const jit_fold *fold);
+bool jit_folds_length(int64_t n); /* may a fold's code be called for n lanes? */
 jit_fn jit_function(const jit_code *c);
 void jit_release(jit_code *c);
 

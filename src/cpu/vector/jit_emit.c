@@ -457,6 +457,12 @@ static void emit_unary(jit_emitter *e, const jit_ins *i, int d) {
             break;
         }
         /* fall through */
+    case VPROG_CONVERT + VPROG_U32:
+        if (i->type == VPROG_B1) {
+            emit_with_constant(e, vpandd, d, x, 1);
+            break;
+        }
+        /* fall through */
     default: /* the same bits: copies, bf16 that a load has widened already, i32 and u32 */
         if (d != x) op3r(e, vpord, d, x, x);
     }
@@ -504,8 +510,8 @@ bool jit_takes(vprog_op op, vprog_type t) {
     case VPROG_POPCNT: return word && counts_bits();
     case VPROG_SELECT: return t == VPROG_F32 || word;
     case VPROG_CONVERT + VPROG_F32: return t == VPROG_B1 || word || byte;
-    case VPROG_CONVERT + VPROG_I32: return t == VPROG_F32 || t == VPROG_U32 || byte;
-    case VPROG_CONVERT + VPROG_U32: return t == VPROG_I32 || byte;
+    case VPROG_CONVERT + VPROG_I32: return t == VPROG_F32 || t == VPROG_U32 || t == VPROG_B1 || byte;
+    case VPROG_CONVERT + VPROG_U32: return t == VPROG_I32 || t == VPROG_B1 || byte;
     default: return false;
     }
 }

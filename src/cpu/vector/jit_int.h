@@ -20,7 +20,7 @@
 
 /* Vector registers by number: with AVX-512 values are in 0 to 27, with AVX2 in 0 to 10. */
 enum { JIT_MASK = 27, JIT_T0 = 28 };
-enum { JIT_BASES = 8, JIT_SUMS = 4 };
+enum { JIT_BASES = 8 };
 extern const int jit_bases[JIT_BASES];
 
 typedef struct jit_opcode { /* jit_opcode map, mandatory prefix, byte */
@@ -55,7 +55,7 @@ typedef struct jit_emitter {
     uint32_t used; /* of the value registers, one bit each */
     uint32_t n_ptr;
     const jit_fold *fold; /* NULL: none */
-    int sums; /* the first of JIT_SUMS registers of a fold; before it, with AVX2, lanes that were NaN */
+    int sums; /* the first of a fold's registers of partial results; before it, with AVX2, lanes that were NaN */
     bool wide; /* AVX-512 */
     bool masked, failed;
 } jit_emitter;
@@ -86,6 +86,8 @@ void jit_emit(jit_emitter *e, const jit_ins *i,
 void jit_splat(jit_emitter *e, int r, uint32_t bits);
 
 /* --- jit_fold.c: a fold in the registers of a loop --- */
+int jit_fold_sums(const jit_emitter *e); /* registers of partial results */
+int jit_fold_registers(const jit_emitter *e); /* how many it takes, the last of them sums */
 void jit_fold_begin(jit_emitter *e);
 void jit_fold_step(jit_emitter *e, int sum, int value); /* under the mask where there is one */
 void jit_fold_end(jit_emitter *e);
