@@ -88,7 +88,7 @@ typedef struct log_engine { /* of a thread, or of a trainer, while it is the thr
     int64_t open_steps; /* not 0: a compiled call has made the steps so many, and what is logged behind it is of it */
     bool plain; /* one has logged values */
     bool row_was_due; /* in the loop, of training: its length says so, whatever was logged */
-    bool own_sinks; /* see log_enter */
+    bool of_trainer, own_sinks; /* see log_enter */
     struct log_unread *unread; /* log_unread.c */
     size_t n_unread, cap_unread;
 } log_engine;
