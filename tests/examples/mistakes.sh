@@ -95,15 +95,6 @@ int main(void) {
 C
 check "a dropped tensor is said to be dropped" \
     grep -q 'dropped.c:6.*made at .*dropped.c:3.*died at .*dropped.c:5, where xt_drop took back its xt_keep' "$tmp/out"
-run_c vector <<'C'
-#include <xtrain/xtrain.h>
-int main(void) {
-    xt_master_printf("%t\n", xt_ones(XT_F32, 3));
-    return xt_finish();
-}
-C
-check "%t wants one element" \
-    grep -q 'vector.c:3: xt_master_printf: %t prints a tensor of one element, and this one has 3' "$tmp/out"
 run_c freed <<'C'
 #include <xtrain/xtrain.h>
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
