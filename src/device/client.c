@@ -1,8 +1,12 @@
 /* Opening a client of a plugin: its options, its devices, what it says of itself. See device_int.h for who
  * keeps whom alive. */
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "device/kv.h"
+
+static atomic_llong running_here; /* programs, of all clients */
 
 /* --- life --- */
 void device_client_retain(device_client *c) {
@@ -45,12 +49,14 @@ void device_run_add(device_client *c) {
     pthread_mutex_lock(&c->lock);
     c->pending++;
     c->running++;
+    atomic_fetch_add(&running_here, 1);
     pthread_mutex_unlock(&c->lock);
 }
 
 void device_run_done(device_client *c) {
     pthread_mutex_lock(&c->lock);
     c->pending--;
+    atomic_fetch_sub(&running_here, 1);
     if (--c->running == 0) pthread_cond_broadcast(&c->idle);
     pthread_mutex_unlock(&c->lock);
 }
@@ -242,6 +248,20 @@ static void watch(void) {
 void device_watch_exit(bool program) {
     static pthread_once_t plugin_once = PTHREAD_ONCE_INIT, program_once = PTHREAD_ONCE_INIT;
     pthread_once(program ? &program_once : &plugin_once, watch);
+}
+
+/* exit() while programs run takes down what they work with (oneDNN makes some of it in a program's first run): they
+ * are waited for, but not one that waits itself, for a rank that is gone say. */
+enum { REST_MS = 2000 };
+static pid_t runs_in; /* a forked process has no threads that would run them */
+static void rest(void) {
+    const struct timespec ms = {.tv_nsec = 1000000};
+    for (int i = 0; i < REST_MS && getpid() == runs_in && atomic_load(&running_here) > 0; i++) nanosleep(&ms, NULL);
+}
+
+void device_rest_at_exit(void) {
+    runs_in = getpid();
+    atexit(rest);
 }
 
 xt_status device_leaving(void) {

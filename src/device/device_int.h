@@ -42,6 +42,8 @@ xt_status device_plugin_load(const char *path, const device_plugin **out);
 /* A plugin, or a program, is there: from the exit handlers that are older on, device_leaving is an error. */
 void device_watch_exit(bool program);
 xt_status device_leaving(void);
+/* A program has run for the first time: exit() waits for those that run before it takes down what that has made. */
+void device_rest_at_exit(void);
 void device_quiet_tpu(void); /* plugin.c: libtpu shall not look for a TPU; before it is loaded */
 bool device_lacks_tpu(device_family f); /* plugin.c: a TPU plugin, on a machine that has none */
 char *device_build_id(const char *path); /* size-mtime-GNU build id; base_free; NULL without memory */
@@ -106,6 +108,7 @@ struct device_exec {
     device_output *out;
     int64_t *dims; /* of all outputs */
     bool *donates; /* of a rehearsal: which inputs are consumed */
+    atomic_bool ran;
 };
 
 void device_stats_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats *out); /* stats.c */

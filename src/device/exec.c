@@ -141,12 +141,14 @@ typedef struct done_state {
     device_client *client;
     device_done_fn fn;
     void *user;
+    bool first; /* run of the program */
 } done_state;
 
 static void executed(PJRT_Error *error, void *user_arg) {
     done_state *d = user_arg;
     device_client *c = d->client;
     int64_t now = clock_ns();
+    if (d->first) device_rest_at_exit();
     d->fn(d->user, device_error(c->api, error, "running a program"), now);
     base_free(d);
     live_add(LIVE_event, -1);
@@ -248,7 +250,7 @@ xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, 
         return NULL;
     }
     done_state *d = done ? base_malloc(sizeof *d) : NULL;
-    if (d) *d = (done_state){c, done, user};
+    if (d) *d = (done_state){c, done, user, !atomic_exchange(&e->ran, true)};
     if ((done && !d) || !call_lists_new(&l, n_in, e->n_out, in, keep)) {
         base_free(d);
         return status_oom(n_in * sizeof(void *), "an execution");

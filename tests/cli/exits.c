@@ -4,7 +4,8 @@
  *   after                   the same, when that thread has ended (by pthread_exit, in its fit)
  *   cancel fit|loop MS      a thread is cancelled in its fit, or in a loop of its own; another goes on
  *   destroyed [finish]      a handler of exit() that is older than the device computes, as a static object's destructor
- *   value                   it reads a value that is there */
+ *   value                   it reads a value that is there
+ *   midway                  exit() while programs run */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,10 +95,23 @@ static int steps_of_its_own(void) {
     if (!strcmp(what, "finish")) return xt_finish();
     return xt_wait() ? 0 : 1;
 }
+/* Products in a row, which oneDNN works on when exit() begins to take it down. */
+static void leaves_midway(void) {
+    xt_tensor a = xt_keep(xt_rand(XT_F32, 96, 96));
+    for (int i = 0; i < 6; i++) {
+        xt_tensor b = a;
+        for (int k = 0; k < 40; k++) b = xt_mul(xt_matmul(b, a), 0.02);
+        xt_when_ready(xt_sum(b), NULL, NULL);
+        xt_mark_step();
+        if (i == 0) xt_wait();
+    }
+    exit(0);
+}
 int main(int argc, char **argv) {
     how = argc > 1 ? argv[1] : "", what = argc > 2 ? argv[2] : "";
     for (int i = 0; i < 64; i++) y[i] = i % 3, x[i][i % 8] = 1;
     atexit(at_end);
+    if (!strcmp(how, "midway")) leaves_midway();
     if (!strcmp(how, "destroyed") || !strcmp(how, "value")) return steps_of_its_own();
     if (strcmp(how, "elsewhere") && strcmp(how, "after") && strcmp(how, "cancel")) return fit() || xt_finish();
     pthread_t t;

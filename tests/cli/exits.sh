@@ -90,4 +90,6 @@ for finish in 0 1; do
     check "a plugin that is closed, finish $finish" [ $? = 0 ]
     check "it computes each time" [ "$(grep -c '^9$' "$tmp/out")" = 3 ]
 done
+# --- exit() while programs run: they are waited for, since what they work with goes
+for i in 1 2 3 4 5 6 7 8; do ends 0 midway $i; done
 finish
