@@ -11,7 +11,7 @@
 #include "lazy/program/program.h"
 #include <xtrain/xtrain.h>
 
-enum { OPS = 10, MOST = 200000 };
+enum { OPS = 10, PLACES = 100, MOST = 200000 };
 static double us[MOST];
 static int n_us;
 
@@ -68,6 +68,15 @@ int main(int argc, char **argv) {
     xt_wait();
     check();
     printf("%-58s %9s %9s %9s\n", "microseconds", "median", "best", "p99");
+
+    src_id last = 0;
+    for (int i = 0; i < steps; i++) {
+        int64_t t = clock_ns();
+        for (int k = 0; k < PLACES; k++) last ^= src_intern(XT_HERE);
+        note(clock_ns() - t);
+    }
+    if (last) fprintf(stderr, "dispatch_bench: one place has two numbers\n");
+    row("the number of a known source line", PLACES);
 
     for (int i = 0; i < steps; i++) {
         int64_t t = clock_ns();

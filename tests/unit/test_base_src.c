@@ -6,7 +6,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -86,19 +85,21 @@ static void without_memory_it_is_unknown(void **state) {
     assert_true(failures > 0);
 }
 
-/* The aim is 40 ns; the limit leaves room for a machine that is busy with other tests. */
-static void a_hit_is_fast(void **state) {
+/* A known place costs no memory. What a hit takes by the clock is bench/dispatch_bench's to say: no limit in
+ * nanoseconds holds on every machine and beside other work. */
+static void a_hit_allocates_nothing(void **state) {
     (void)state;
-    enum { N = 1000000 };
-    struct timespec a, b;
-    src_id last = 0;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
-    for (int i = 0; i < N; i++) last ^= src_intern(XT_HERE);
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
-    double ns = ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / N;
-    print_message("src_intern: %.1f ns on a hit\n", ns);
-    assert_int_equal(last, 0);
-    assert_true(ns < 200);
+    enum { N = 1000 };
+    src_id id = 0, wrong = 0;
+    for (int i = 0; i < N; i++) {
+        src_id now = src_intern(XT_HERE);
+        if (i == 0) base_fail_alloc_after(0);
+        wrong |= i && now != id;
+        id = now;
+    }
+    src_id elsewhere = src_intern(&(xt_src){"nowhere.c", 1, "a_hit"}); /* a new place does need some */
+    base_fail_alloc_after(-1);
+    assert_true(id != 0 && !wrong && elsewhere == 0);
 }
 
 static src_id (*volatile probe)(void) = src_from_caller;
@@ -263,10 +264,14 @@ static void clang_programs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hides_lines),   cmocka_unit_test(positions_have_ids),
-        cmocka_unit_test(threads_agree), cmocka_unit_test(without_memory_it_is_unknown),
-        cmocka_unit_test(a_hit_is_fast), cmocka_unit_test(linked_statically),
-        cmocka_unit_test(gcc_programs),  cmocka_unit_test(clang_programs),
+        cmocka_unit_test(hides_lines),
+        cmocka_unit_test(positions_have_ids),
+        cmocka_unit_test(threads_agree),
+        cmocka_unit_test(without_memory_it_is_unknown),
+        cmocka_unit_test(a_hit_allocates_nothing),
+        cmocka_unit_test(linked_statically),
+        cmocka_unit_test(gcc_programs),
+        cmocka_unit_test(clang_programs),
     };
     return cmocka_run_group_tests(tests, make_library, remove_folder);
 }
