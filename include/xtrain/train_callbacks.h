@@ -51,7 +51,9 @@ typedef struct XT_OPTIONS_ xt_weight_averaging_opts {
     size_t struct_size XT_SIZE(xt_weight_averaging_opts);
     /* EMA: average = decay * average + (1 - decay) * parameter. Unused by SWA */
     double decay XT_IS(xt_weight_averaging_opts, decay);
-    int64_t every_n_steps XT_IS(xt_weight_averaging_opts, every_n_steps); /* EMA: optimizer steps between updates */
+    /* EMA: optimizer steps between updates; the average begins as the parameters behind the fit's first step, whatever
+     * this is */
+    int64_t every_n_steps XT_IS(xt_weight_averaging_opts, every_n_steps);
     /* default off: EMA. On: the plain mean of the parameters at the end of each epoch from start_epoch on */
     xt_switch swa;
     /* SWA: -1 = 0.8 of max_epochs; the average is the parameters themselves until then */

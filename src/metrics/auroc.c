@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "metrics/functions.h"
 #include "metrics/counted.h"
 #include "ops/ops.h"
 
@@ -31,6 +32,10 @@ static double finish(const double *sums, int64_t n, double arg) {
     }
     return used ? total / (double)used : NAN;
 }
+static bool takes(int64_t n, double arg) {
+    return arg >= 2 && arg <= (double)n && n % (2 * (int64_t)arg + 2) == 0;
+}
+const metric_function metric_auroc = {"auroc", finish, takes};
 
 static bool fits(const ir_type *s, const ir_type *l) {
     bool binary = s->rank == 1 && l->rank == 1, classes = s->rank == 2 && l->rank == 1;

@@ -2,6 +2,7 @@
  * matrix. Counts merge by adding. */
 #include <math.h>
 
+#include "metrics/functions.h"
 #include "metrics/counted.h"
 #include "ops/ops.h"
 
@@ -72,6 +73,10 @@ static double finish_scores(const double *sums, int64_t n, double arg) {
     if (score == XT_SCORE_SPECIFICITY) return quotient(negatives - p + h, negatives);
     return score_of(score, h, p, a, all);
 }
+static bool takes_scores(int64_t n, double arg) {
+    return n % 3 == 0 && arg >= 0 && arg < 8 * (XT_SCORE_BALANCED_ACCURACY + 1) && (int)arg % 8 <= XT_WEIGHTED;
+}
+const metric_function metric_class_score = {"class score", finish_scores, takes_scores};
 
 xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_class_score score,
                             xt_average average, xt_metric_opts o) {
@@ -104,6 +109,10 @@ static double finish_matrix(const double *sums, int64_t n, double arg) {
     }
     return quotient(hits, all);
 }
+static bool takes_matrix(int64_t n, double arg) {
+    return arg >= 1 && arg <= (double)n && n == (int64_t)arg * (int64_t)arg;
+}
+const metric_function metric_confusion_matrix = {"confusion matrix", finish_matrix, takes_matrix};
 
 xt_metric xt_confusion_matrix_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_metric_opts o) {
     xt_metric m = {.finish = finish_matrix, .arg = (double)xt_dim(out, 1)};

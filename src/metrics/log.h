@@ -47,6 +47,7 @@ typedef struct log_row { /* valid during the call */
     size_t n;
     const log_value *values;
     const void *owner; /* see log_enter */
+    int64_t of; /* log_number */
 } log_row;
 typedef enum log_artifact_kind { LOG_HISTOGRAM, LOG_IMAGE, LOG_TEXT } log_artifact_kind;
 enum { LOG_BINS = 30 };
@@ -157,8 +158,12 @@ void log_close(void); /* drains, closes the sinks, forgets the metrics */
  * log_loss_watch. */
 void log_loss_seen(log_stage stage, const char *name, double v, int64_t step);
 void log_loss_watch(void);
-double log_latest(const char *name); /* newest written value; NaN if none. Any thread. */
-bool log_find(const char *name, double *out); /* the same; false when nothing of that name was written */
+/* A trainer's engine has a number of its own, under which its newest values are found; NULL: 0, that of all loops
+ * without a trainer. */
+int64_t log_number(const struct log_engine *e);
+/* The newest written value of that name in these rows; false: there is none. Any thread. */
+bool log_find(int64_t of, const char *name, double *out);
+double log_latest(const char *name); /* of a loop without a trainer; NaN: none */
 /* newest written sums of a metric that has some; their number, 0 if none */
 size_t log_sums(const char *name, double *out, size_t n);
 bool log_knows(log_stage s, const char *name); /* logged in the stage before, or in the step being recorded */
@@ -176,6 +181,5 @@ void log_state_add(float *into, const float *sums, int64_t rows); /* what two ra
 float *log_state_widen(const float *sums, int64_t rows, int64_t columns);
 /* Host scalars that did not come from the device (throughput, learning rate): a row of their own, no read. */
 void log_host_row(log_stage s, int64_t step, size_t n, const log_value *values);
-bool log_has_sinks(void);
 
 #endif

@@ -12,6 +12,10 @@ void log_engine_set(log_engine *e) {
     engine = e;
 }
 
+int64_t log_number(const log_engine *e) {
+    return e ? e->number : 0;
+}
+
 const void *log_owner(void) {
     return engine && engine->own_sinks ? engine : NULL;
 }

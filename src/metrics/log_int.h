@@ -12,6 +12,7 @@ typedef struct log_metric {
     int64_t at, count; /* its rows in the state */
     xt_metric_finish finish; /* NULL: one row, a mean (or what o.reduce says) */
     double arg;
+    bool unknown; /* of a checkpoint: it has a function, which its next log call brings */
     bool share; /* of xt_log_metric: numerator over denominator */
     /* from a checkpoint or an earlier fit: its sums wait for the first log call of this name, which
      * brings its options */
@@ -88,7 +89,8 @@ typedef struct log_engine { /* of a thread, or of a trainer, while it is the thr
     int64_t open_steps; /* not 0: a compiled call has made the steps so many, and what is logged behind it is of it */
     bool plain; /* one has logged values */
     bool row_was_due; /* in the loop, of training: its length says so, whatever was logged */
-    bool of_trainer, own_sinks; /* see log_enter */
+    int64_t number; /* of a trainer's: from 1 */
+    bool own_sinks; /* see log_enter */
     struct log_unread *unread; /* log_unread.c */
     size_t n_unread, cap_unread;
 } log_engine;

@@ -14,6 +14,7 @@ typedef struct row_metric {
     bool on_level, sync, prog_bar; /* on_level: belongs to this row */
     int64_t at, count; /* its rows of the state */
     xt_metric_finish finish;
+    bool unknown; /* see log_metric */
     double arg;
 } row_metric;
 

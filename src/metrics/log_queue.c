@@ -35,12 +35,12 @@ void log_job_free(log_job *j) {
 }
 
 static __thread int in_sinks; /* of lg.in_sinks, this thread's: a sink may itself log */
-/* those that get what `owner` has */
+/* those that get what `owner` has; a trainer's get nothing of a loop without one */
 static size_t enter_sinks(const void *owner, log_sink out[static 16]) {
     pthread_mutex_lock(&lg.lock);
     size_t n = 0;
     for (size_t i = 0; i < lg.n_sinks; i++)
-        if (!owner || !lg.sinks[i].owner || lg.sinks[i].owner == owner) out[n++] = lg.sinks[i];
+        if (!lg.sinks[i].owner || lg.sinks[i].owner == owner) out[n++] = lg.sinks[i];
     lg.in_sinks++, in_sinks++;
     pthread_mutex_unlock(&lg.lock);
     return n;
@@ -267,8 +267,17 @@ void log_set_default_sinks(void (*open)(void)) {
     default_sinks = open;
 }
 
+/* of no trainer */
+static bool shared_sinks(void) {
+    bool any = false;
+    pthread_mutex_lock(&lg.lock);
+    for (size_t i = 0; i < lg.n_sinks; i++) any = any || !lg.sinks[i].owner;
+    pthread_mutex_unlock(&lg.lock);
+    return any;
+}
+
 void log_open_default_sinks(void) {
-    if (!log_has_sinks() && default_sinks && !atomic_exchange(&defaults_opened, true)) default_sinks();
+    if (!shared_sinks() && default_sinks && !atomic_exchange(&defaults_opened, true)) default_sinks();
 }
 
 bool log_give_artifact(const log_artifact *a) {
@@ -288,10 +297,6 @@ void log_add_sink(const log_sink *s) {
         lg.sinks[lg.n_sinks++].owner = log_owner();
     }
     pthread_mutex_unlock(&lg.lock);
-}
-
-bool log_has_sinks(void) {
-    return lg.n_sinks > 0;
 }
 
 void log_remove_sink(const log_sink *s) {

@@ -33,7 +33,8 @@ static void begin_row(log_job *j, log_stage s, bool epoch_level, int64_t step) {
                        .batch = p->batch,
                        .samples = p->samples * world_get()->size,
                        .wall = now(),
-                       .owner = log_owner()};
+                       .owner = log_owner(),
+                       .of = log_number(log_engine_peek())};
     log_job_number(j);
 }
 
@@ -81,6 +82,7 @@ static bool name_metric(log_job *j, const log_metric *m, int loader_plus_1, bool
                     .at = m->at,
                     .count = m->count,
                     .finish = m->finish,
+                    .unknown = m->unknown,
                     .arg = m->arg};
     if (!r.name) {
         log_job_free(j);

@@ -1,10 +1,11 @@
 /* The sums of the training stage as a checkpoint keeps them: a run that resumes writes the rows and the epoch's values
  * that the unbroken run writes, also of names that are logged under an `if`. The text is a JSON object: the metrics as
- * [name, rows, on_step, on_epoch, reduce, sync_dist, prog_bar], and how far the windows are. A metric with a function
- * of its sums waits for its next log call, which brings the function. */
+ * [name, rows, on_step, on_epoch, reduce, sync_dist, prog_bar, function, arg], and how far the windows are. A metric
+ * with a function of the program's own ("?") waits for its next log call, which brings the function. */
 #include <cjson/cJSON.h>
 #include <math.h>
 
+#include "metrics/functions.h"
 #include "metrics/log_int.h"
 
 /* --- saved --- */
@@ -15,12 +16,14 @@ static double switch_number(xt_switch s) {
 
 static cJSON *metric_text(const log_metric *m) {
     cJSON *one = cJSON_CreateArray();
-    bool shown = !m->finish;
-    double numbers[] = {
-        (double)m->count, shown ? switch_number(m->o.on_step) : 0, shown ? switch_number(m->o.on_epoch) : 0,
-        m->o.reduce,      switch_number(m->o.sync_dist),           switch_number(m->o.prog_bar)};
+    const char *function = metric_function_name(m->finish);
+    if ((m->finish && !*function) || m->unknown) function = "?";
+    double numbers[] = {(double)m->count, switch_number(m->o.on_step),   switch_number(m->o.on_epoch),
+                        m->o.reduce,      switch_number(m->o.sync_dist), switch_number(m->o.prog_bar)};
     cJSON_AddItemToArray(one, cJSON_CreateString(m->name));
     for (size_t i = 0; i < BASE_COUNT(numbers); i++) cJSON_AddItemToArray(one, cJSON_CreateNumber(numbers[i]));
+    cJSON_AddItemToArray(one, cJSON_CreateString(function));
+    cJSON_AddItemToArray(one, cJSON_CreateNumber(m->arg));
     return one;
 }
 
@@ -80,6 +83,14 @@ static xt_switch switch_or_default(const cJSON *n) {
     return saved == 1 ? XT_ON : saved == 2 ? XT_OFF : XT_DEFAULT;
 }
 
+/* Without its function a metric has no value to show. */
+static void read_function(log_metric *m, const char *name, const cJSON *arg) {
+    if (!name || !*name) return; /* older versions had no value to show where there was one */
+    m->arg = cJSON_IsNumber(arg) ? arg->valuedouble : NAN;
+    m->finish = metric_function_named(name, m->count, m->arg);
+    m->unknown = !m->finish;
+}
+
 static xt_status add_metric(log_set *set, const cJSON *one) {
     const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(one, 0));
     double count = number_or(cJSON_GetArrayItem(one, 1), 1, 1 << 20, 0);
@@ -92,6 +103,7 @@ static xt_status add_metric(log_set *set, const cJSON *one) {
     m.o.reduce = (xt_reduce)number_or(cJSON_GetArrayItem(one, 4), 0, XT_LAST, XT_MEAN);
     m.o.sync_dist = switch_or_default(cJSON_GetArrayItem(one, 5));
     m.o.prog_bar = switch_or_default(cJSON_GetArrayItem(one, 6));
+    read_function(&m, cJSON_GetStringValue(cJSON_GetArrayItem(one, 7)), cJSON_GetArrayItem(one, 8));
     if (!m.name || !VEC_PUSH(set->metrics, set->n, set->cap, m)) {
         base_free(m.name);
         return status_oom(sizeof m, "a metric");

@@ -69,8 +69,8 @@ static void engine_free(void *p) {
 static void thread_ends(void) {
     log_engine *e = log_engine_peek();
     log_step_ended();
-    if (e && e->of_trainer) log_engine_set(NULL); /* a thread that left its fit: the trainer's end is the engine's */
-    if (!e || e->of_trainer) return;
+    if (e && e->number) log_engine_set(NULL); /* a thread that left its fit: the trainer's end is the engine's */
+    if (!e || e->number) return;
     log_plain_last_rows(e);
     lazy_disown(e);
     engine_free(e);
@@ -156,7 +156,8 @@ bool log_step_waits(void) {
 
 log_frame log_enter(log_engine **of, bool own_sinks) {
     log_frame f = {.outer = log_engine_peek(), .place = LOG_IN_STEP};
-    if (!*of && (*of = engine_new())) (*of)->of_trainer = true;
+    static _Atomic int64_t trainers;
+    if (!*of && (*of = engine_new())) (*of)->number = ++trainers;
     log_engine *e = *of ? *of : log_engine_get();
     if (!e) return f;
     log_engine_set(e);

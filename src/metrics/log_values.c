@@ -11,7 +11,7 @@ typedef struct kept_sums {
 } kept_sums;
 static struct {
     pthread_mutex_t lock;
-    map *latest, *sums; /* by name: values; sums of metrics that have some */
+    map *latest, *sums; /* by value_key: values; by name: sums of metrics that have some */
     atomic_bool warned[LOG_STAGE_COUNT]; /* of a value that is not finite */
 } lv = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -45,13 +45,27 @@ int64_t xt_logged_sums(const char *name, double *out, int64_t n) {
     return (int64_t)log_sums(name, out, n > 0 ? (size_t)n : 0);
 }
 
+typedef struct value_key {
+    int64_t of;
+    char name[LOG_COLUMN_BYTES];
+} value_key;
+/* the bytes of it that count; 0: no row has such a name */
+static size_t key_of(int64_t of, const char *name, value_key *out) {
+    size_t n = name ? strlen(name) : sizeof out->name;
+    if (n >= sizeof out->name) return 0;
+    out->of = of;
+    memcpy(out->name, name, n);
+    return offsetof(value_key, name) + n;
+}
+
 void log_values_remember(const log_row *row) {
+    value_key key;
     pthread_mutex_lock(&lv.lock);
     if (!lv.latest) lv.latest = map_new();
     for (size_t i = 0; lv.latest && i < row->n; i++) {
-        double *v = map_get(lv.latest, row->values[i].name, strlen(row->values[i].name));
-        if (!v && (v = base_malloc(sizeof *v)) &&
-            !map_put(lv.latest, row->values[i].name, strlen(row->values[i].name), v, NULL)) {
+        size_t n = key_of(row->of, row->values[i].name, &key);
+        double *v = n ? map_get(lv.latest, &key, n) : NULL;
+        if (n && !v && (v = base_malloc(sizeof *v)) && !map_put(lv.latest, &key, n, v, NULL)) {
             base_free(v);
             v = NULL;
         }
@@ -61,9 +75,11 @@ void log_values_remember(const log_row *row) {
     pthread_mutex_unlock(&lv.lock);
 }
 
-bool log_find(const char *name, double *out) {
+bool log_find(int64_t of, const char *name, double *out) {
+    value_key key;
+    size_t n = key_of(of, name, &key);
     pthread_mutex_lock(&lv.lock);
-    const double *v = lv.latest && name ? map_get(lv.latest, name, strlen(name)) : NULL;
+    const double *v = lv.latest && n ? map_get(lv.latest, &key, n) : NULL;
     if (v) *out = *v;
     pthread_mutex_unlock(&lv.lock);
     if (v || !lazy_rehearsing()) return v != NULL;
@@ -73,7 +89,7 @@ bool log_find(const char *name, double *out) {
 
 double log_latest(const char *name) {
     double v;
-    return log_find(name, &v) ? v : NAN;
+    return log_find(0, name, &v) ? v : NAN;
 }
 
 void log_values_forget(void) {
@@ -147,12 +163,24 @@ static double finished(const row_metric *m, const float *c, bool epoch_level) {
     return v;
 }
 
+static void tell_unknown(const log_row *row, const char *name) {
+    if (world_get()->rank == 0)
+        log_msg(XT_SEV_WARNING,
+                "\"%s\" has no value in the row of step %lld: its sums are those of before the run was resumed, and "
+                "the function that makes a value of them comes with its next log call; log it in every step",
+                name, (long long)row->step);
+}
+
 void log_values_fill(log_job *j) {
     size_t k = 0;
     for (size_t i = 0; i < j->n; i++) {
         const float *c = j->data + j->metrics[i].at * LOG_COLUMNS;
         /* not logged since the epoch, or in this window */
         if (!j->metrics[i].on_level || !(c[j->row.epoch_level ? LOG_EPOCH_WEIGHT : LOG_WINDOW_WEIGHT] > 0)) continue;
+        if (j->metrics[i].unknown) {
+            tell_unknown(&j->row, j->metrics[i].name);
+            continue;
+        }
         j->values[k++] = (log_value){j->metrics[i].name, NAN, j->metrics[i].prog_bar};
         j->values[k - 1].value = (j->metrics[i].finish ? finished : value_of)(&j->metrics[i], c, j->row.epoch_level);
     }

@@ -5,6 +5,7 @@
 #include <xtrain/metrics.h>
 
 #include "lazy/core/labels.h"
+#include "metrics/functions.h"
 #include "metrics/counted.h"
 #include "ops/ops.h"
 
@@ -174,6 +175,10 @@ static double finish_r2(const double *s, int64_t n, double arg) {
     }
     return sum / (double)outputs;
 }
+static bool takes_r2(int64_t n, double arg) {
+    return n >= 4 && n % 3 == 1 && arg == 0;
+}
+const metric_function metric_r2 = {"r2", finish_r2, takes_r2};
 
 static xt_tensor row(const xt_src *src, xt_tensor t) {
     return xt_reshape_at(src, xt_cast_at(src, t, XT_F32), XT_DIMS_(1, 0));
@@ -201,6 +206,10 @@ static double finish_perplexity(const double *s, int64_t n, double arg) {
     (void)arg;
     return exp(s[0] / s[1]);
 }
+static bool takes_perplexity(int64_t n, double arg) {
+    return n == 2 && arg == 0;
+}
+const metric_function metric_perplexity = {"perplexity", finish_perplexity, takes_perplexity};
 
 /* The sum of the losses, and how many labels count. */
 xt_metric xt_perplexity_at(const xt_src *src, xt_tensor logits, xt_tensor labels, xt_class_loss_opts o) {

@@ -70,9 +70,9 @@ void result_end(xt_trainer *t) {
         }
         xt_status_free(s);
     }
-    r->val_loss = train_metric_of("val/loss");
-    if (isnan(r->val_loss)) r->val_loss = train_metric_of("val_loss");
-    if (isnan(r->val_loss)) r->val_loss = train_metric_of("val/loss/dataloader_idx_0");
+    r->val_loss = train_metric_of(t, "val/loss");
+    if (isnan(r->val_loss)) r->val_loss = train_metric_of(t, "val_loss");
+    if (isnan(r->val_loss)) r->val_loss = train_metric_of(t, "val/loss/dataloader_idx_0");
     r->executions = counter_get(COUNTER_executions) - t->at.executions;
     r->host_reads = counter_get(COUNTER_host_reads) - t->at.host_reads;
     r->peak_rss_mib = (double)ru.ru_maxrss / 1024;
@@ -127,7 +127,7 @@ int result_summary(xt_trainer *t, const xt_src *src) {
     static const char *const usual[] = {"train/loss", "loss", "train_loss"};
     char early[96] = "";
     for (size_t i = BASE_COUNT(usual); i-- > 0;) /* a name that this fit has rows of */
-        if (log_find(usual[i], &loss))
+        if (log_find(log_number(t->log), usual[i], &loss))
             snprintf(early, sizeof early, "xt_early_stopping(.monitor = \"%s\") ends it soon; ", usual[i]);
     log_msg(XT_SEV_ERROR,
             "the fit ended with a loss of %s and no model: %.0f of %d parameter tensors hold NaN or Inf, as do the "

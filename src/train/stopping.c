@@ -7,7 +7,9 @@
  *     (stopping_polls) depends on options and counters that are equal on all of them.
  *  3. A fit in a hook of another takes only signals that are not taken yet, and gives back no others: a signal ends
  *     both.
- *  4. The signal handlers only note the number. What the program had installed for the signal is called as well, and is
+ *  4. A fit that is left by longjmp or by its thread's end counts no longer, and the last one's signals are given back:
+ *     at the thread's end, or at its next fit.
+ *  5. The signal handlers only note the number. What the program had installed for the signal is called as well, and is
  *     back in place after the fit. */
 #include <pthread.h>
 #include <signal.h>
@@ -27,7 +29,11 @@ static const struct {
 enum { KNOWN = sizeof known / sizeof *known };
 static struct sigaction before[KNOWN];
 static bool taken[KNOWN];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `taken`, `before` and `fits` */
 static int fits; /* under way: more than one in a hook of another, which share what has been taken and caught */
+static __thread int fits_here; /* of them, this thread's */
+static pthread_key_t thread_key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 static volatile sig_atomic_t caught;
 
 static void note_signal(int number, siginfo_t *info, void *context) {
@@ -107,35 +113,58 @@ static void set_interruptible(bool on) {
     pthread_mutex_unlock(&saving);
 }
 
+static void thread_ends(void *unused) {
+    (void)unused;
+    stopping_left();
+}
+static void make_key(void) {
+    pthread_key_create(&thread_key, thread_ends);
+}
+
 void stopping_begin(xt_trainer *t) {
     t->stop = t->stopping = false;
     t->stop_signal = 0;
     t->clock_began_ns = clock_ns();
     set_interruptible(true);
     stopping_saved(t->saved_last);
-    if (fits++ == 0) caught = 0;
     memset(t->signals_taken, 0, sizeof t->signals_taken);
+    pthread_once(&once, make_key);
+    pthread_setspecific(thread_key, &fits_here);
+    pthread_mutex_lock(&lock);
+    fits_here++;
+    if (fits++ == 0) caught = 0;
     for (int i = 0; i < KNOWN; i++) {
         if (taken[i] || !listed(wanted_signals(t), known[i].name)) continue;
         struct sigaction act = {.sa_sigaction = note_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
         sigemptyset(&act.sa_mask);
         t->signals_taken[i] = taken[i] = sigaction(known[i].number, &act, &before[i]) == 0;
     }
+    pthread_mutex_unlock(&lock);
+}
+
+/* n of this thread's fits are over, and with the last of all these signals. */
+static void end_fits(int n, const bool *signals) {
+    pthread_mutex_lock(&lock);
+    fits_here -= n;
+    fits -= n;
+    bool last = fits == 0;
+    for (int i = 0; i < KNOWN; i++) {
+        if (!taken[i] || !(last || (signals && signals[i]))) continue;
+        sigaction(known[i].number, &before[i], NULL);
+        taken[i] = false;
+    }
+    pthread_mutex_unlock(&lock);
+    if (last) set_interruptible(false);
 }
 
 void stopping_end(xt_trainer *t) {
     t->elapsed_before_ns = stopping_elapsed(t);
     t->clock_began_ns = 0;
-    if (--fits == 0) set_interruptible(false);
-    for (int i = 0; i < KNOWN; i++) {
-        if (!t->signals_taken[i]) continue;
-        sigaction(known[i].number, &before[i], NULL);
-        taken[i] = false;
-    }
+    end_fits(1, t->signals_taken);
 }
 
 void stopping_left(void) {
-    if (fits > 0) fits--;
+    if (fits_here) end_fits(fits_here, NULL);
 }
 
 static const char *signal_name(int number) {

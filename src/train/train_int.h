@@ -169,7 +169,7 @@ extern const size_t train_option_count;
 xt_trainer *trainer_new(const xt_src *src, xt_trainer_opts o, bool environment); /* XT_TRAINER_* counts */
 xt_status train_settle(xt_trainer *t); /* environment and defaults into t->o; checks */
 void train_values_now(xt_trainer *t); /* in step_end, on all ranks: the step's values are the newest, row or not */
-double train_metric_of(const char *name); /* as xt_trainer_metric, without waiting */
+double train_metric_of(const xt_trainer *t, const char *name); /* as xt_trainer_metric, without waiting */
 
 /* predict.c: says when a pass meant to see every sample does not. */
 void train_tell_left_out(const xt_loader *l, const char *what);
@@ -322,7 +322,7 @@ void stopping_begin(xt_trainer *t);
 /* complete from now on, or what the fit began from; NULL = none. Any thread */
 void stopping_saved(const char *checkpoint);
 void stopping_end(xt_trainer *t);
-void stopping_left(void); /* a fit was left by longjmp */
+void stopping_left(void); /* no fit is under way in this thread, whatever was begun: left by longjmp */
 bool stopping_held(const xt_trainer *t, char *by, size_t n); /* by: the lower bound that keeps a wish waiting */
 bool stopping_polls(const xt_trainer *t); /* whether ranks meet here, between two optimizer steps */
 bool stopping_check(xt_trainer *t); /* all ranks meet; true: the fit ends here */

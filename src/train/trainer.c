@@ -364,13 +364,13 @@ const char *train_run_name(const xt_trainer *t) {
     return t->o.run_name ? t->o.run_name : "default";
 }
 
-double train_metric_of(const char *name) {
+double train_metric_of(const xt_trainer *t, const char *name) {
     static const char *const endings[] = {"", "_epoch", "_step"};
     char full[512];
     for (size_t i = 0; name && i < BASE_COUNT(endings); i++) {
         double v;
         snprintf(full, sizeof full, "%s%s", name, endings[i]);
-        if (log_find(full, &v)) return v;
+        if (log_find(t ? log_number(t->log) : 0, full, &v)) return v;
     }
     return NAN;
 }
@@ -383,7 +383,7 @@ void train_values_now(xt_trainer *t) {
 
 double xt_trainer_metric(xt_trainer *t, const char *name, bool wait) {
     if (t && wait) log_drain();
-    return train_metric_of(name);
+    return train_metric_of(t, name);
 }
 
 void xt_trainer_add_val_loader(xt_trainer *t, xt_loader *l) {

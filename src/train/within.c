@@ -54,7 +54,7 @@ void train_leave(xt_trainer *t, const train_outer *was) {
 }
 
 void train_left_by_jump(void) {
-    if (under_way) stopping_left();
+    stopping_left();
     under_way = NULL;
 }
 

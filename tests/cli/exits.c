@@ -1,12 +1,15 @@
 /* exits HOW: ways to end that other code has a part in.
  *   logger MISCHIEF, text MISCHIEF   a function of a logger: exit (pthread_exit), error
  *   elsewhere               xt_finish while another thread is in xt_fit
- *   after                   the same, when that thread has ended (by pthread_exit, in its fit)
+ *   after [term]            the same, when that thread has ended (by pthread_exit, in its fit); SIGTERM comes then
+ *   jump term               a fit is left by longjmp, another one ends well, and SIGTERM comes
  *   cancel fit|loop MS      a thread is cancelled in its fit, or in a loop of its own; another goes on
  *   destroyed [finish]      a handler of exit() that is older than the device computes, as a static object's destructor
  *   value                   it reads a value that is there
  *   midway                  exit() while programs run */
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +23,7 @@ static xt_module *module;
 static xt_tensor value;
 static volatile int steps;
 static int rows;
+static jmp_buf back;
 
 static void mischief(const char *here) {
     if (strcmp(how, here)) return;
@@ -33,6 +37,7 @@ static xt_tensor net(xt_module *m, xt_tensor in, void *user) {
 static xt_tensor step(xt_module *m, xt_batch b, void *user) {
     (void)user;
     if (++steps == 3 && !strcmp(how, "after")) pthread_exit(NULL);
+    if (steps == 3 && !strcmp(how, "jump")) longjmp(back, 1);
     if (!strcmp(how, "elsewhere")) usleep(2000);
     if (!strcmp(how, "cancel")) usleep(500);
     if (!strcmp(how, "text")) xt_log_text("note", "a text");
@@ -107,12 +112,26 @@ static void leaves_midway(void) {
     }
     exit(0);
 }
+/* No fit is under way that would take it: it ends the process. */
+static void comes_term(void) {
+    fflush(stdout);
+    raise(SIGTERM);
+    puts("SIGTERM is swallowed");
+    exit(3);
+}
 int main(int argc, char **argv) {
     how = argc > 1 ? argv[1] : "", what = argc > 2 ? argv[2] : "";
     for (int i = 0; i < 64; i++) y[i] = i % 3, x[i][i % 8] = 1;
     atexit(at_end);
     if (!strcmp(how, "midway")) leaves_midway();
     if (!strcmp(how, "destroyed") || !strcmp(how, "value")) return steps_of_its_own();
+    if (!strcmp(how, "jump")) {
+        if (setjmp(back) == 0) fit();
+        xt_clear_error();
+        printf("fit %d\n", fit());
+        xt_clear_error();
+        comes_term();
+    }
     if (strcmp(how, "elsewhere") && strcmp(how, "after") && strcmp(how, "cancel")) return fit() || xt_finish();
     pthread_t t;
     int result = -1;
@@ -130,6 +149,7 @@ int main(int argc, char **argv) {
     pthread_create(&t, NULL, fit_in_thread, &result);
     while (steps < 3) usleep(100);
     if (!strcmp(how, "after")) pthread_join(t, NULL);
+    if (!strcmp(what, "term")) comes_term();
     printf("finish %d\n", xt_finish());
     if (!strcmp(how, "after")) return 0;
     xt_clear_error();

@@ -38,6 +38,8 @@ said '^finish 1$'
 said '^fit 0 steps 24$'
 ends 0 after
 said '^finish 0$'
+ends 143 after term # the fit that was left takes no signals any more
+ends 143 jump term
 
 # --- a thread that is cancelled holds nobody up. AddressSanitizer finds its own marks of the frames that pthread_cancel
 # has unwound when it takes the thread down, and ends the process in its own sigaltstack.

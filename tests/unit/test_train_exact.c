@@ -15,7 +15,7 @@ static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
 }
 static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
     xt_trainer *t = *(xt_trainer **)user;
-    xt_tensor loss = xt_cross_entropy(xt_forward(m, b.x), b.y);
+    xt_tensor out = xt_forward(m, b.x), loss = xt_cross_entropy(out, b.y);
     bool spikes = xt_trainer_global_step(t) + 1 == spike_at; /* data of the step, not another program */
     loss = xt_mul(loss, xt_full(spikes ? 50 : 1, XT_F32));
     if (!running) running = xt_running_new(5);
@@ -23,6 +23,14 @@ static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
     xt_log("epoch", loss, .on_step = XT_OFF, .on_epoch = XT_ON);
     /* in windows whose step has no row, too */
     if (b.index % 5 == 1) xt_log("rare", loss, .on_step = XT_ON, .on_epoch = XT_ON);
+    /* functions of sums, that no later step of the epoch brings again */
+    if (b.index == 1) {
+        xt_log_metric("f1", xt_f1_avg(out, b.y, XT_MACRO), .on_step = XT_ON, .on_epoch = XT_ON);
+        xt_log_metric("matrix", xt_confusion_matrix(out, b.y), .on_epoch = XT_ON);
+        xt_log_metric("r2", xt_r2(out, xt_mul(out, 2)), .on_epoch = XT_ON);
+        xt_log_metric("perplexity", xt_perplexity(out, b.y), .on_epoch = XT_ON);
+        xt_log_metric("auroc", xt_auroc(xt_softmax(out, -1), b.y), .on_epoch = XT_ON);
+    }
     if (b.index == 10) xt_log("late", loss); /* which a row of the next epoch may be the first to show */
     return loss;
 }
@@ -140,6 +148,39 @@ static void resumed_after_the_row(void **state) {
     }
     period = 1;
     by_epochs = false;
+}
+
+/* A function of the program's own comes with its log call: what the sums of the first half were is told. */
+static double most(const double *sums, int64_t n, double arg) {
+    return n == 4 && sums[0] > sums[1] ? sums[0] * arg : sums[1] * arg;
+}
+static xt_tensor logs_its_own(xt_module *m, xt_batch b, void *user) {
+    xt_tensor out = xt_forward(m, b.x);
+    (void)user;
+    if (b.index == 1)
+        xt_log_metric("own", ((xt_metric){.sums = xt_sum(out, 0), .finish = most, .arg = 2}), .on_epoch = XT_ON);
+    return xt_cross_entropy(out, b.y);
+}
+static void a_function_of_its_own_is_told(void **state) {
+    (void)state;
+    char folder[256], half[300];
+    snprintf(folder, sizeof folder, "%s", in_dir("own"));
+    snprintf(half, sizeof half, "%s/step=4.ckpt", folder);
+    xt_task task = {.net = net, .training_step = logs_its_own, .configure_optimizers = adam};
+    for (int resumed = 0; resumed < 2; resumed++) {
+        str rows = STR_INIT;
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .seed = 5, .loggers = "jsonl", .resume = resumed ? half : NULL);
+        xt_trainer_add_logger(t, &logger, &rows);
+        if (!resumed)
+            xt_trainer_add(t, xt_model_checkpoint(.dirpath = folder, .every_n_steps = 4, .save_top_k = -1,
+                                                  .save_last = XT_OFF, .filename = "{step}"));
+        str_clear(&said);
+        assert_int_equal(xt_fit(t, &task, data(true), NULL), 0);
+        xt_finish();
+        assert_int_equal(strstr(str_cstr(&rows), "own_epoch") != NULL, !resumed);
+        assert_int_equal(strstr(str_cstr(&said), "\"own_epoch\" has no value in the row of step 11") != NULL, resumed);
+        str_free(&rows);
+    }
 }
 
 /* --- files and validations --- */
@@ -374,6 +415,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {T(resumed_within_windows),
                                        T(resumed_after_the_row),
+                                       T(a_function_of_its_own_is_told),
                                        T(saved_after_the_validation),
                                        T(one_name_for_all),
                                        T(stopped_fits_are_validated),

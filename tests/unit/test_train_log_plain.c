@@ -165,7 +165,7 @@ static void check_passes(const char *run, int names, int every) {
         xt_no_grad_end();
         log_drain();
         double now;
-        if (!log_find("v", &now) || now != epoch * 10 + 0.5) same("the validation's value", "another", "its mean");
+        if (!log_find(0, "v", &now) || now != epoch * 10 + 0.5) same("the validation's value", "another", "its mean");
         xt_train(p.m);
         if (epoch == 0) before = counter_get(COUNTER_compiles);
     }
@@ -389,7 +389,7 @@ static xt_tensor numbered_step(const xt_tensor *in, int n, void *user) {
     xt_optimizer_step(p->o);
     return xt_mean(in[0]);
 }
-static void log_number(xt_tensor now, int i, int which) {
+static void log_numbers_of(xt_tensor now, int i, int which) {
     xt_log("x", now);
     xt_log("e", now, .on_step = XT_OFF, .on_epoch = XT_ON, .batch_size = 1);
     xt_log("least", now, .on_step = XT_OFF, .on_epoch = XT_ON, .reduce = XT_MIN);
@@ -412,7 +412,7 @@ static void check_many(const char *run, int which, int every) {
         float v[2] = {(float)i, (float)i};
         xt_batch b;
         if (which == LOADER && !xt_next(train, &b) && !xt_next(train, &b)) break;
-        log_number(xt_call(f, xt_from_array(v, XT_F32, 2, 1)), i, which);
+        log_numbers_of(xt_call(f, xt_from_array(v, XT_F32, 2, 1)), i, which);
     }
     /* no program a step: one of the first step's values, and one a row or a pass */
     int64_t more = xt_counter("executions") - before - steps;

@@ -4,7 +4,18 @@
 #include "train_test.h"
 
 enum { N = 32, IN = 4, ROWS = 64 };
-typedef enum within { NOTHING, VALIDATE, TEST, PREDICT, FIT, SWITCHES, FIND_LR, FIND_BATCH, WITHIN_COUNT } within;
+typedef enum within {
+    NOTHING,
+    VALIDATE,
+    TEST,
+    PREDICT,
+    FIT,
+    SWITCHES,
+    FIND_LR,
+    FIND_BATCH,
+    WITHIN_COUNT,
+    PLAIN = WITHIN_COUNT
+} within;
 typedef struct run {
     within what;
     bool own; /* of the fit's own trainer */
@@ -49,7 +60,25 @@ static xt_loader *make(int64_t batch, void *user) {
     return xt_loader_new(xt_dataset_retain(r->samples), .batch = batch);
 }
 
-/* Another training, or a pass, in the middle of the fit. */
+/* A loop without a trainer, which logs by a name of the fit's. */
+static void plain(void) {
+    static const float x[2 * IN] = {1, 2, 3};
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = NULL;
+    xt_log_every_n_steps(1);
+    for (int i = 0; i < 3; i++) {
+        xt_tensor loss = xt_mean(xt_forward(m, xt_from_array(x, XT_F32, 2, IN)));
+        if (!o) o = xt_sgd(m, .lr = 0.1);
+        xt_log("error", loss);
+        xt_backward(loss);
+        xt_optimizer_step(o);
+        xt_mark_step();
+    }
+    xt_optimizer_free(o);
+    xt_module_free(m);
+}
+
+/* Another training, or a pass, in the middle of the fit. Its values are not this trainer's. */
 static void something(run *r) {
     xt_task task = {.net = net,
                     .training_step = step,
@@ -59,6 +88,8 @@ static void something(run *r) {
                     .configure_optimizers = optimizer,
                     .user = r};
     xt_trainer *t = r->own ? r->t : r->other;
+    double was = xt_trainer_metric(r->t, "error", true);
+    if (r->what == PLAIN) plain();
     if (r->what == VALIDATE) r->failed |= xt_validate(t, &task, r->data);
     if (r->what == TEST) r->failed |= xt_test(t, &task, r->data);
     if (r->what == PREDICT) r->failed |= xt_predict(t, &task, r->data, NULL, NULL);
@@ -66,6 +97,7 @@ static void something(run *r) {
         r->failed |= xt_fit(t, &task, make(4, r), r->what == FIT ? NULL : make(8, r));
     if (r->what == FIND_LR) r->failed |= !(xt_lr_find(&task, r->data, .steps = 30) > 0);
     if (r->what == FIND_BATCH) r->failed |= xt_batch_find(&task, make, r, .most = 8) < 1;
+    r->failed |= !(was == xt_trainer_metric(r->t, "error", true));
     r->nested += r->what != NOTHING;
 }
 static void epoch_end(xt_module *m, int64_t epoch, void *user) {
@@ -144,7 +176,7 @@ static void a_fit_goes_on(void **state) {
         train(&alone);
         assert_true(alone.n_rows > 6);
         for (int own = 0; own < 2; own++)
-            for (within w = VALIDATE; w < (own ? FIT : WITHIN_COUNT); w++) {
+            for (within w = VALIDATE; w < (own ? FIT : place == BETWEEN ? WITHIN_COUNT + 1 : WITHIN_COUNT); w++) {
                 r = (run){.what = w, .own = own, .place = place};
                 train(&r);
                 assert_int_equal(r.nested, 3);
