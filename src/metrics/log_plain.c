@@ -15,15 +15,18 @@ static bool has_rows(const log_set *set, bool epoch_level) {
     return set->n && set->rows && (epoch_level ? set->fresh : set->window > set->row_window);
 }
 
-/* A row says where its own loader was, whichever has given the newest batch. */
-static void emit(log_stage s, bool epoch_level, int64_t steps, const log_set *set) {
+/* A row says where its own loader was, whichever has given the newest batch; that of a validation in which epoch of
+ * the training it was. */
+static void emit(const log_engine *e, log_stage s, bool epoch_level, int64_t steps) {
     lazy_position *at = lazy_position_of_thread(), now = *at;
+    const log_set *set = &e->sets[s], *trained = &e->sets[LOG_TRAIN];
     if (!has_rows(set, epoch_level)) return;
     log_open_default_sinks();
     if (now.loader != set->at.loader) {
         *at = set->at;
         at->samples = now.samples;
     }
+    if (trained->at.loader) at->epoch = trained->at.epoch;
     log_emit(s, epoch_level, steps);
     *at = now;
 }
@@ -33,8 +36,8 @@ static void end_pass(log_engine *e, log_stage s) {
     log_set *set = &e->sets[s];
     int64_t steps = counter_get(COUNTER_optimizer_steps);
     set->pass_over = false;
-    if (s == LOG_VALIDATE) emit(s, false, steps, set); /* values with .on_step: of the last batches */
-    emit(s, true, steps, set);
+    if (s == LOG_VALIDATE) emit(e, s, false, steps); /* values with .on_step: of the last batches */
+    emit(e, s, true, steps);
     set->epoch_begins = set->window_begins = true;
 }
 
@@ -44,7 +47,7 @@ static void end_window(log_engine *e, int64_t steps) {
     e->sets[LOG_TRAIN].window_begins = true;
     if (steps % e->every != 0) return;
     e->row_was_due = true;
-    emit(LOG_TRAIN, false, steps, &e->sets[LOG_TRAIN]);
+    emit(e, LOG_TRAIN, false, steps);
 }
 
 /* What this boundary records is of the next step than the newest call's, unless something was logged behind the call
@@ -188,8 +191,8 @@ void log_plain_last_rows(log_engine *e) {
     lazy_position *at = lazy_position_of_thread(), now = *at;
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         *at = e->sets[s].at;
-        if (ends_with_row(e, (log_stage)s)) emit((log_stage)s, false, steps, &e->sets[s]);
-        emit((log_stage)s, true, steps, &e->sets[s]);
+        if (ends_with_row(e, (log_stage)s)) emit(e, (log_stage)s, false, steps);
+        emit(e, (log_stage)s, true, steps);
     }
     *at = now;
     e->plain = false;

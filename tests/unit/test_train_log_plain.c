@@ -240,12 +240,13 @@ static void check_places(const char *run, int epochs, int every) {
     same("v", places_of(run, "v"), want);
 }
 
-/* Validations in the middle of epochs too: the training's rows are of its own loader. */
+/* Validations in the middle of epochs too: the training's rows are of its own loader, and theirs of the training's
+ * epoch, whatever pass over their own it was. */
 static void check_places_within(const char *run, int epochs, int every) {
     plain p = {xt_module_new(net, NULL), NULL};
     xt_loader *train = data(4), *val = data(2);
     int64_t size = xt_loader_batch_size(train);
-    char steps[1024] = "", ends[1024] = "";
+    char steps[1024] = "", ends[1024] = "", validated[1024] = "";
     xt_log_every_n_steps(every);
     for (int epoch = 0; epoch < epochs; epoch++) {
         for (xt_batch b; xt_next(train, &b);) {
@@ -260,12 +261,14 @@ static void check_places_within(const char *run, int epochs, int every) {
             xt_eval(p.m);
             for (xt_batch q; xt_next(val, &q);) xt_log("v", xt_mean(xt_forward(p.m, q.x)));
             xt_train(p.m);
+            add(validated, sizeof validated, "validate/epoch@%d:%d.1.%d", step, epoch, step * (int)size);
         }
         add(ends, sizeof ends, "train/epoch@%d:%d.3.%d", 4 * (epoch + 1), epoch, 4 * (epoch + 1) * (int)size);
     }
     xt_finish();
     same("x", places_of(run, "x"), steps);
     same("e", places_of(run, "e"), ends);
+    same("v", places_of(run, "v"), validated);
 }
 
 static void rows_say_where_the_loop_was(void **state) {
