@@ -40,10 +40,17 @@ typedef struct state {
     xt_tensor h, c;
 } state;
 
-/* A weight as the right factor of a product, of the type that autocast has products in: once, not in each step. */
+/* A weight as the right factor of a product. */
 static xt_tensor factor(const xt_src *src, xt_tensor w) {
-    xt_tensor t = xt_transpose_at(src, w, 0, 1);
-    return lazy_autocast() ? xt_cast_at(src, t, lazy_autocast()) : t;
+    return xt_transpose_at(src, w, 0, 1);
+}
+
+/* The same of a loop's, in the type that autocast has its products in: once, not in each step. Steps that are unrolled
+ * do without: each product casts, which is one cast for all in the end, and what each gives to the weight's gradient is
+ * added in f32. */
+static xt_tensor looped_factor(const xt_src *src, xt_tensor w) {
+    xt_dtype narrow = lazy_autocast();
+    return narrow && xt_dtype_of(w) == XT_F32 ? xt_cast_at(src, w, narrow) : w;
 }
 
 /* Parameters named "weight_ih" + suffix and so on. */
@@ -164,6 +171,8 @@ static xt_tensor sequence(const cell *given, xt_tensor x, bool reverse, state *s
         from_x = xt_add_at(c.src, from_x, c.b_hh);
         c.b_hh = (xt_tensor){0};
     }
+    c.w_hh = looped_factor(c.src, c.w_hh);
+    c.w_hr = looped_factor(c.src, c.w_hr);
     carry[0] = s->h;
     carry[1] = s->c;
     xt_tensor xs[2] = {from_x, c.live};

@@ -1,4 +1,4 @@
-/* xt_autocast_begin and its end: one that is forgotten is told, with the line of the begin. */
+/* xt_autocast_begin and its end: one that is forgotten is told, with the line of the begin; recurrences in between. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,6 +106,62 @@ static void loops_that_forget_are_told(void **state) {
     assert_false(narrow()); /* the next run begins anew */
 }
 
+/* --- recurrences --- */
+enum { STEPS = 64, INPUTS = 4, HIDDEN = 8 };
+static xt_rnn_kind kind;
+static xt_switch loop;
+static xt_tensor recurrence(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    xt_rnn_opts o = XT_OPTS(xt_rnn_opts, .loop = loop);
+    return xt_rnn_at(XT_HERE, kind, m, "r", x, HIDDEN, o).output;
+}
+
+/* The sum of what comes out, and the gradient of weight_hh, whose parts come from all steps. */
+static double train(xt_dtype input, xt_dtype narrow, double *grad) {
+    double x[STEPS * INPUTS];
+    for (int i = 0; i < STEPS * INPUTS; i++) x[i] = 1 + 0.1 * ((i * 7919 % 13) / 6.5 - 1);
+    xt_seed(3);
+    xt_module *m = xt_module_new(recurrence, NULL);
+    xt_tensor in = xt_cast(xt_from_array(x, XT_F64, STEPS, 1, INPUTS), input);
+    if (narrow) xt_autocast_begin(narrow);
+    xt_tensor sum = xt_sum(xt_forward(m, in));
+    if (narrow) xt_autocast_end();
+    xt_backward(sum);
+    xt_tensor g = xt_cast(xt_grad(xt_module_find(m, "r.weight_hh_l0")), XT_F64);
+    assert_true(xt_read(g, grad, (size_t)xt_numel(g) * sizeof *grad));
+    double value = xt_item(sum);
+    assert_true(xt_mark_step());
+    xt_module_free(m);
+    return value;
+}
+
+static void recurrences_of_f64_are_left_alone(void **state) {
+    (void)state;
+    static double plain[4 * HIDDEN * HIDDEN], narrowed[4 * HIDDEN * HIDDEN];
+    for (int i = 0; i < 6; i++) {
+        kind = (xt_rnn_kind)(i / 2), loop = i % 2 ? XT_ON : XT_OFF;
+        assert_true(train(XT_F64, XT_DTYPE_NONE, plain) == train(XT_F64, XT_BF16, narrowed));
+        assert_memory_equal(plain, narrowed, (kind ? kind == XT_RNN_LSTM ? 4 : 3 : 1) * HIDDEN * HIDDEN * 8);
+    }
+}
+
+/* What the steps give to a weight's gradient is added in f32, however many there are: rounding each part to bf16 is
+ * an error of 1/256 at most, rounding the sum after each step one of several of them. */
+static void gradients_of_unrolled_steps_are_added_in_f32(void **state) {
+    (void)state;
+    static double exact[4 * HIDDEN * HIDDEN], got[4 * HIDDEN * HIDDEN];
+    for (int i = 0; i < 6; i++) {
+        kind = (xt_rnn_kind)(i / 2), loop = i % 2 ? XT_ON : XT_OFF;
+        int n = (kind ? kind == XT_RNN_LSTM ? 4 : 3 : 1) * HIDDEN * HIDDEN;
+        train(XT_F32, XT_DTYPE_NONE, exact);
+        train(XT_F32, XT_BF16, got);
+        double off = 0, all = 0;
+        for (int k = 0; k < n; k++) off += (got[k] - exact[k]) * (got[k] - exact[k]), all += exact[k] * exact[k];
+        assert_true(off > 0); /* it was narrowed */
+        assert_true(off <= all / (256. * 256.));
+    }
+}
+
 static int begin(void **state) {
     (void)state;
     xt_set_sink(sink, NULL);
@@ -118,8 +174,11 @@ static int end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(right_use_is_silent), cmocka_unit_test(a_forward_ends_what_it_begins),
-        cmocka_unit_test(an_end_alone_is_an_error), cmocka_unit_test(loops_that_forget_are_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(right_use_is_silent),
+                                       cmocka_unit_test(a_forward_ends_what_it_begins),
+                                       cmocka_unit_test(an_end_alone_is_an_error),
+                                       cmocka_unit_test(recurrences_of_f64_are_left_alone),
+                                       cmocka_unit_test(gradients_of_unrolled_steps_are_added_in_f32),
+                                       cmocka_unit_test(loops_that_forget_are_told)};
     return cmocka_run_group_tests(tests, begin, end);
 }
