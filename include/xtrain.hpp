@@ -83,19 +83,33 @@ inline void rethrow_(std::exception_ptr &thrown) {
     std::rethrow_exception(std::exchange(thrown, nullptr));
 }
 
-/* Up to XT_MAX_RANK dims as the C functions take them. */
+inline void check_rank_(size_t rank, const where &w) {
+    if (rank > XT_MAX_RANK)
+        check(xt_status_new(XT_INVALID_ARGUMENT, "%s:%d: a shape of %d dims; a tensor has at most %d", w.file, w.line,
+                            static_cast<int>(rank), XT_MAX_RANK));
+}
+/* Up to XT_MAX_RANK dims as the C functions take them; more of them throw. */
 struct shape {
-    int64_t d[XT_MAX_RANK + 2];
-    shape(std::initializer_list<int64_t> dims) {
+    int64_t d[XT_MAX_RANK + 1];
+    shape(std::initializer_list<int64_t> dims, where w = XT_HPP_HERE_) {
+        check_rank_(dims.size(), w);
         int n = 0;
-        for (int64_t x : dims)
-            if (n < XT_MAX_RANK + 1) d[n++] = x ? x : XT_DIMS_END_;
+        for (int64_t x : dims) d[n++] = x ? x : XT_DIMS_END_;
         d[n] = 0;
     }
     operator const int64_t *() const { return d; }
 };
 
 /* --- Tensors --- */
+/* The dtype of T's numbers; none: T has bits of any. */
+template <class T> constexpr xt_dtype number_dtype_() {
+    if constexpr (std::is_same_v<T, float>) return XT_F32;
+    if constexpr (std::is_same_v<T, double>) return XT_F64;
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) == 2) return XT_I16;
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) == 4) return XT_I32;
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) == 8) return XT_I64;
+    return XT_DTYPE_NONE;
+}
 class tensor;
 /* What stands beside an operator: a tensor or a number, and the line. */
 struct operand {
@@ -134,8 +148,10 @@ class tensor {
     void drop(where w = XT_HPP_HERE_) const { xt_drop_at(&w, t_); }
     void assign(tensor value, where w = XT_HPP_HERE_) const { xt_assign_at(&w, t_, value.t_); } /* of a state */
     double item(where w = XT_HPP_HERE_) const { return xt_item_at(&w, t_); } /* waits */
-    /* all elements, row by row; waits. T must be of the dtype's size */
+    /* All elements, row by row; waits. T is the dtype's own (double for XT_F64, int64_t for XT_I64); unsigned integers,
+     * bytes and types that the library does not know take the bits of whatever has their size. Another T throws. */
     template <class T> std::vector<T> read(where w = XT_HPP_HERE_) const {
+        check_is(number_dtype_<T>(), w);
         std::vector<T> v(static_cast<size_t>(xt_numel(t_)));
         if (!xt_read_at(&w, t_, v.data(), v.size() * sizeof(T))) check_pending();
         return v;
@@ -269,6 +285,15 @@ class tensor {
         return y.is_number ? xt_ne_scalar_at(&y.at, t_, y.number) : xt_ne_at(&y.at, t_, y.t);
     }
 
+    /* Of a tensor that is one: errors are met where it is used. */
+    void check_is(xt_dtype wanted, const where &w) const {
+        xt_dtype d = dtype();
+        if (wanted == XT_DTYPE_NONE || d == XT_DTYPE_NONE || d == wanted) return;
+        check(xt_status_new(XT_INVALID_ARGUMENT,
+                            "%s:%d: xt::tensor::read: the tensor is %s, the numbers asked for are %s; ask for its own, "
+                            "or take .to(...) first",
+                            w.file, w.line, xt_dtype_name(d), xt_dtype_name(wanted)));
+    }
     static void check_pending() {
         if (xt_status s = xt_error()) {
             error e(s);
@@ -525,12 +550,12 @@ struct evaluating { /* until the end of the block; then each module has the mode
     evaluating(const evaluating &) = delete;
     evaluating &operator=(const evaluating &) = delete;
 };
-inline xt_spec spec(xt_dtype dtype, std::initializer_list<int64_t> dims) {
+inline xt_spec spec(xt_dtype dtype, std::initializer_list<int64_t> dims, where w = XT_HPP_HERE_) {
     xt_spec s{};
     int n = 0;
     s.dtype = dtype;
-    for (int64_t d : dims)
-        if (n < XT_MAX_RANK) s.dims[n++] = d;
+    check_rank_(dims.size(), w);
+    for (int64_t d : dims) s.dims[n++] = d;
     return s;
 }
 

@@ -155,13 +155,49 @@ static void look_up(const void *address, frame *out) {
     if (!map_put(frames, &address, sizeof address, kept, NULL)) base_free(kept);
 }
 
+/* The methods of xtrain.hpp are in the program, but are not its lines. */
+static bool in_header(src_id id) {
+    const char *file = src_get(id)->file, *name = strrchr(file, '/');
+    return strcmp(name ? name + 1 : file, "xtrain.hpp") == 0;
+}
+
+/* The innermost line of a frame that is the program's own; 0: it has none. */
+static src_id own_line(const frame *f) {
+    if (!in_header(f->id)) return f->id;
+    for (int i = 0; i < f->n_around; i++)
+        if (!in_header(f->around[i])) return f->around[i];
+    return 0;
+}
+
+/* The innermost line of the program's in the calls that led here: of the frame that `from` returns to, or of the first
+ * one outside, and of those around it where that is the header's. frames_lock is held; noinline: the unwinder must find
+ * the library's functions as the first frames, which are known to be inside. */
+__attribute__((noinline)) static src_id line_above(const void *from) {
+    void *stack[FRAMES_MAX];
+    int n = backtrace(stack, FRAMES_MAX), i = 0;
+    src_id first = 0;
+    while (from && i < n && stack[i] != from) i++;
+    for (; i < n; i++) {
+        frame f;
+        look_up(stack[i], &f);
+        if (f.inside && !first) continue;
+        src_id line = f.inside ? 0 : own_line(&f);
+        if (line) return line;
+        if (!first) first = f.id;
+        if (f.inside) break;
+    }
+    return first;
+}
+
 src_id src_from_return_address(const void *address) {
     frame f;
     if (!address) return 0;
     pthread_mutex_lock(&frames_lock);
     look_up(address, &f);
+    src_id line = own_line(&f);
+    if (!line) line = line_above(address);
     pthread_mutex_unlock(&frames_lock);
-    return f.id;
+    return line ? line : f.id;
 }
 
 size_t src_chain_from_return_address(const void *address, src_id out[SRC_CHAIN_MAX]) {
@@ -182,19 +218,9 @@ __attribute__((constructor)) static void load_the_unwinder(void) {
     (void)!backtrace(&here, 1);
 }
 
-/* noinline: the unwinder must find this function as frame 0, which is known to be inside. */
-__attribute__((noinline)) src_id src_from_caller(void) {
-    void *stack[FRAMES_MAX];
-    int n = backtrace(stack, FRAMES_MAX);
-    src_id id = 0;
+src_id src_from_caller(void) {
     pthread_mutex_lock(&frames_lock);
-    for (int i = 1; i < n; i++) {
-        frame f;
-        look_up(stack[i], &f);
-        if (f.inside) continue;
-        id = f.id;
-        break;
-    }
+    src_id id = line_above(NULL);
     pthread_mutex_unlock(&frames_lock);
     return id;
 }

@@ -87,6 +87,53 @@ static void beside_numbers() {
     check(seen > 1400, "all rows");
 }
 
+/* What `call` throws names this file's line. */
+template <class F> static void thrown(const char *part, int line, F call) {
+    std::string at = "cpp.cpp:" + std::to_string(line) + ":";
+    try {
+        call();
+        check(false, part);
+    } catch (const xt::error &e) {
+        last = e.what();
+        check(last.find(part) != last.npos && last.find(at) != last.npos, part);
+    }
+    xt_clear_error();
+}
+
+/* Numbers of another kind that have the same size are refused; bits are what one asks for. */
+static void readings() {
+    const float v[2] = {1, -2};
+    xt::tensor x = xt::from(v, {2}), i = x.to(XT_I64);
+    check(i.read<int64_t>()[1] == -2 && i.read<long long>()[1] == -2 && x.read<uint32_t>()[0] == 0x3f800000, "numbers");
+    check((x > 0).read<uint8_t>()[0] == 1 && (x > 0).read<signed char>()[1] == 0, "bool");
+    check(x.to(XT_BF16).read<uint16_t>()[0] == 0x3f80 && x.to(XT_I16).read<int16_t>()[1] == -2, "16 bits");
+    thrown("is f32, the numbers asked for are i32", __LINE__, [&] { x.read<int32_t>(); });
+    thrown("is i64, the numbers asked for are f64", __LINE__, [&] { i.read<double>(); });
+    thrown("is bf16, the numbers asked for are i16", __LINE__, [&] { x.to(XT_BF16).read<int16_t>(); });
+    thrown("the buffer has 2 bytes", __LINE__, [&] { x.read<uint8_t>(); });
+}
+
+static void shapes() {
+    check(xt::zeros(XT_F32, {1, 1, 1, 1, 1, 1, 1, 1}).rank() == 8, "8 dims");
+    thrown("a shape of 9 dims", __LINE__, [] { xt::zeros(XT_F32, {2, 1, 1, 1, 1, 1, 1, 1, 2}); });
+    thrown("a shape of 10 dims", __LINE__, [] { xt::ones(XT_F32, {1}).reshape({1, 1, 1, 1, 1, 1, 1, 1, 1, 1}); });
+    thrown("a shape of 9 dims", __LINE__, [] { xt::spec(XT_F32, {1, 1, 1, 1, 1, 1, 1, 1, 1}); });
+}
+
+/* Functions that take no line know it from debug information, where it is the caller's and not the header's. */
+static void lines_of_debug_information() {
+#ifdef WITH_LINES
+    xt::module m([](xt::scope s, xt::tensor t) { return s.linear("fc", t, 2); }), to = std::move(m);
+    m.find("x");
+    refused("xt_module_find: the module is NULL", __LINE__ - 1);
+    m.param_count();
+    refused("xt_module_param_count: the module is NULL", __LINE__ - 1);
+    m.root().sub("x");
+    refused("xt_sub: the module is NULL", __LINE__ - 1);
+    thrown("xt_module_build_many: the module is NULL", __LINE__, [&] { m.build({xt::spec(XT_F32, {2, 3})}); });
+#endif
+}
+
 /* What was moved from is an error, for each of its functions. */
 static void moved() {
     xt::tensor x = xt::ones(XT_F32, {2, 3});
@@ -202,7 +249,10 @@ static int run() {
     xt_on_error(heard, nullptr);
     operators();
     beside_numbers();
+    readings();
+    shapes();
     moved();
+    lines_of_debug_information();
     lines();
     modules();
     training();

@@ -20,6 +20,13 @@ for compiler in g++ clang++; do
         ./test >out 2>&1
         check "$compiler -std=$standard: it is what C does" [ $? = 0 ]
     done
+    for optimize in -O0 -O2; do
+        $compiler -std=c++17 -w -g $optimize -DWITH_LINES ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" \
+            "$root/tests/cli/cpp.cpp" -o test -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" >out 2>&1
+        check "$compiler -g $optimize" [ $? = 0 ]
+        ./test >out 2>&1
+        check "$compiler -g $optimize: lines are the program's" [ $? = 0 ]
+    done
     [ $compiler = g++ ] && for name in vae nanogpt; do
         build $compiler c++17 "$root/examples/gallery/$name.cpp" $name
         check "$compiler: the gallery's $name" [ $? = 0 ]
