@@ -116,17 +116,21 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
 }
 
 /* --- changing places --- */
-static void swap(averager *a, bool to_average) {
+/* Averages that a checkpoint brought find their parameters here where no step has done so: a resumed fit that has
+ * nothing left to train makes its module's tensors after fit_start. */
+static void bind_params(averager *a, const xt_trainer *t, bool anew) {
+    for (size_t i = 0; i < a->n; i++)
+        if (anew || !a->all[i].param.slot) a->all[i].param = xt_module_find(t->net, a->all[i].name);
+}
+
+static void swap(averager *a, const xt_trainer *t, bool to_average) {
     if (a->swapped == to_average) return;
+    if (to_average) bind_params(a, t, false);
     for (size_t i = 0; i < a->n; i++)
         if (a->all[i].param.slot && !lazy_state_swap(a->all[i].param, a->all[i].mean))
             lazy_fail(status_new(XT_INTERNAL, NULL, "weight averaging: %s and its average could not change places",
                                  a->all[i].name));
     a->swapped = to_average;
-}
-
-static void bind_params(averager *a, const xt_trainer *t) {
-    for (size_t i = 0; i < a->n; i++) a->all[i].param = xt_module_find(t->net, a->all[i].name);
 }
 
 static xt_status fit_start(xt_trainer *t, void *user) {
@@ -135,8 +139,8 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     a->start_epoch = a->o.start_epoch >= 0 ? a->o.start_epoch
                      : t->o.max_epochs > 0 ? (int64_t)(0.8 * (double)t->o.max_epochs)
                                            : 0;
-    bind_params(a, t);
-    swap(a, false); /* an earlier fit left the averages in the module */
+    bind_params(a, t, true);
+    swap(a, t, false); /* an earlier fit left the averages in the module */
     return NULL;
 }
 
@@ -150,16 +154,14 @@ static void epoch_start(xt_trainer *t, void *user) {
 }
 
 static void validation_start(xt_trainer *t, void *user) {
-    (void)t;
-    swap(user, true);
+    swap(user, t, true);
 }
 static void validation_end(xt_trainer *t, void *user) {
-    (void)t;
-    swap(user, false);
+    swap(user, t, false);
 }
 static void fit_end(xt_trainer *t, bool ok, void *user) {
     averager *a = user;
-    if (ok && !t->stop_signal && a->n) swap(a, true);
+    if (ok && !t->stop_signal && a->n) swap(a, t, true);
     a->t = NULL;
 }
 
