@@ -18,7 +18,7 @@ typedef struct reduce_state {
     fold_axes axes;
     int64_t parts, tiles; /* tiles of a kept run */
     bool split_run; /* parts are pieces of the run, else of the outer reduced space */
-    bool is_short; /* rows of a few numbers, side by side */
+    bool whole; /* rows side by side, a task each */
     int64_t nested; /* length of the runs in a row of outputs that are folded at the end; 0: none */
 } reduce_state;
 
@@ -67,15 +67,24 @@ static void scalars(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-/* Tasks are results. */
-static void short_rows(void *ctx, int64_t begin, int64_t end, int thread) {
+/* Tasks are results, of rows that lie one behind the other; narrow ones are made wide many at a time. */
+static void whole_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const reduce_run *r = ctx;
     const reduce_state *s = r->s;
+    const int64_t run = s->axes.run, most = ROW_TILE / run, step = !s->half ? end - begin : most ? most : 1;
     float buf[ROW_TILE];
-    for (int64_t k = begin, step = s->half ? ROW_TILE / s->axes.run : end - begin; k < end; k += step) {
+    for (int64_t k = begin; k < end; k += step) {
         int64_t n = end - k < step ? end - k : step;
-        r->simd->fold_short[s->fold](r->partial + k, row_at(r, k * s->axes.run, n * s->axes.run, buf), n, s->axes.run);
+        if (s->half && most == 0) {
+            r->partial[k] = fold_run(r, k * run, run);
+            continue;
+        }
+        const float *x = row_at(r, k * run, n * run, buf);
+        if (run <= SHORT)
+            r->simd->fold_short[s->fold](r->partial + k, x, n, run);
+        else
+            for (int64_t j = 0; j < n; j++) r->partial[k + j] = r->simd->fold[s->fold](x + j * run, run);
     }
 }
 
@@ -201,8 +210,8 @@ static xt_status reduce_run_op(const cpu_call *c) {
     reduce_run r = {s, simd_get(), c->in[0], c->scratch};
     const cpu_team *team = &c->device->team;
     int64_t work = s->axes.red * s->axes.run;
-    if (s->is_short) {
-        team_for(team, s->axes.keep, 16384 / s->axes.run + 1, short_rows, &r);
+    if (s->whole) {
+        team_for(team, s->axes.keep, 16384 / s->axes.run + 1, whole_rows, &r);
     } else if (s->axes.inner_reduced) {
         int64_t per = work / s->parts;
         team_for(team, s->axes.keep * s->parts, per > 16384 ? 1 : 16384 / (per + 1) + 1, scalars, &r);
@@ -262,8 +271,7 @@ CPU_LOWER(reduce) {
         if (s->parts > most) s->parts = most;
         if (s->parts < 1) s->parts = 1;
     }
-    s->is_short =
-        s->axes.inner_reduced && s->axes.run <= SHORT && s->axes.n_red == 0 && s->axes.n_keep == 1 && s->parts == 1;
+    s->whole = s->axes.inner_reduced && s->axes.n_red == 0 && s->axes.n_keep == 1 && s->parts == 1;
     size_t scratch = (size_t)(s->parts * s->axes.keep * (s->axes.inner_reduced ? 1 : s->axes.run)) * sizeof(float);
     *out_done = true;
     cpu_thunk_desc d = {.kernel = &reduce_kernel,
