@@ -223,13 +223,41 @@ static void folds(void **state) {
     assert_true(looks > (simd_level() == 2 ? 20 : 2) && compared > (simd_level() == 2 ? 1000 : 100));
 }
 
+/* Sums of products of integers, which wrap. */
+static void sums_of_integers(void **state) {
+    (void)state;
+    if (!can() || simd_level() == 2) return;
+    enum { LONGEST = 296 };
+    static uint32_t data[2][LONGEST];
+    for (int t = 0; t < 2; t++)
+        for (int64_t n = 8; n <= LONGEST; n += 8) {
+            vprog_type type = t ? VPROG_U32 : VPROG_I32;
+            jit_source src[2] = {{.kind = JIT_VECTOR, .type = type, .ptr = 0},
+                                 {.kind = JIT_VECTOR, .type = type, .ptr = 1}};
+            const jit_ins ins = {.op = VPROG_MUL, .type = type, .x = ~0, .y = ~1, .store = -1};
+            const jit_fold fold = {.op = FOLD_SUM, .type = type, .value = 0, .result = 2};
+            jit_code *code = jit_compile_fold(src, 2, &ins, 1, &fold);
+            assert_non_null(code);
+            uint32_t got, want = 0;
+            for (int64_t i = 0; i < n; i++) {
+                data[0][i] = (uint32_t)rng_bits((uint64_t)n, 1, (uint64_t)i);
+                data[1][i] = (uint32_t)rng_bits((uint64_t)n, 2, (uint64_t)i);
+                want += data[0][i] * data[1][i];
+            }
+            jit_function(code)((void *[3]){data[0], data[1], &got}, n);
+            assert_int_equal(got, want);
+            assert_int_equal((uint32_t)simd_get()->sum_i32((const int32_t *)data[0], 0), 0);
+            jit_release(code);
+        }
+}
+
 int main(int argc, char **argv) {
     (void)argc;
     self = argv[0];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_instruction),      cmocka_unit_test(many_pointers_and_values),
         cmocka_unit_test(programs_cut_long_runs), cmocka_unit_test(folds),
-        cmocka_unit_test(other_instruction_sets),
+        cmocka_unit_test(sums_of_integers),       cmocka_unit_test(other_instruction_sets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

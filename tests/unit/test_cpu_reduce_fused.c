@@ -205,6 +205,59 @@ static void rows_of_every_length(void **state) {
         }
 }
 
+/* The text of a sum over rows of what `make` makes: F stands for the operands' type, T for that which is summed. */
+static void write_integer_sum(const char *make, const char *from, const char *to, const int *shape, str *s) {
+    str_printf(s,
+               "func.func @main(%%x: tensor<%dx%dx%s>, %%y: tensor<%dx%dx%s>) -> tensor<%dx%s> {\n"
+               "%%i = stablehlo.constant dense<5> : tensor<%s>\n",
+               shape[0], shape[1], from, shape[0], shape[1], from, shape[0], to, to);
+    for (const char *c = make; *c; c++)
+        if (*c == 'F' || *c == 'T' || *c == 'B')
+            str_printf(s, "tensor<%dx%dx%s>", shape[0], shape[1], *c == 'F' ? from : *c == 'T' ? to : "i1");
+        else
+            str_printf(s, "%c", *c);
+    str_printf(s,
+               "%%r = stablehlo.reduce(%%v init: %%i) applies stablehlo.add across dimensions = [1] : "
+               "(tensor<%dx%dx%s>, tensor<%s>) -> tensor<%dx%s>\nreturn %%r : tensor<%dx%s>\n}\n",
+               shape[0], shape[1], to, to, shape[0], to, shape[0], to);
+}
+
+/* Sums of integers that a loop makes: of what is true, bytes, products that wrap; with machine code and without it. */
+static void sums_of_integers(void **state) {
+    (void)state;
+    static const int shapes[][2] = {{600, 16}, {300, 64}, {129, 65},  {40, 257},
+                                    {9, 1000}, {3, 4096}, {70, 4104}, {1, 70001}};
+    static const char *const types[] = {"i32", "ui32"};
+    static const struct {
+        const char *from, *make;
+    } makes[] = {
+        {"f32", "%b = stablehlo.compare LE, %x, %y : (F, F) -> B\n%v = stablehlo.convert %b : (B) -> T\n"},
+        {"i8", "%v = stablehlo.convert %x : (F) -> T\n"},
+        {"i1", "%b = stablehlo.and %x, %y : F\n%v = stablehlo.convert %b : (F) -> T\n"},
+        {"ui8", "%v = stablehlo.convert %y : (F) -> T\n"},
+        {NULL, "%c = stablehlo.constant dense<1000000007> : T\n%p = stablehlo.multiply %x, %c : T\n"
+               "%v = stablehlo.add %p, %y : T\n"},
+        {NULL, "%c = stablehlo.constant dense<3> : T\n%v = stablehlo.divide %x, %c : T\n"},
+    };
+    for (size_t i = 0; i < BASE_COUNT(shapes); i++)
+        for (size_t k = 0; k < BASE_COUNT(makes) * BASE_COUNT(types); k++) {
+            const char *type = types[k / BASE_COUNT(makes)], *from = makes[k % BASE_COUNT(makes)].from;
+            str text = STR_INIT;
+            write_integer_sum(makes[k % BASE_COUNT(makes)].make, from ? from : type, type, shapes[i], &text);
+            const char *name = str_cstr(&text);
+            check(name, name, 0);
+            run_result code = run(name, name, 3);
+            setenv("XT_PASSES", "-jit", 1);
+            run_result none = run(name, name, 1);
+            unsetenv("XT_PASSES");
+            if (code.loops != 1) fail_msg("%s: what is summed is written first", name);
+            assert_memory_equal(code.out[0].data, none.out[0].data, ir_type_bytes(code.out[0].type));
+            run_free(&code);
+            run_free(&none);
+            str_free(&text);
+        }
+}
+
 /* Folds in machine code and without it: the same bits, zeros of both signs and NaN among the numbers. */
 static void bits_with_and_without_code(void **state) {
     (void)state;
@@ -261,7 +314,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(softmax_of_a_vocabulary),    cmocka_unit_test(softmax_of_a_vocabulary_by_tiles),
         cmocka_unit_test(what_is_worth_it),           cmocka_unit_test(rows_of_every_length),
-        cmocka_unit_test(bits_with_and_without_code), cmocka_unit_test(a_small_array_is_made_once),
+        cmocka_unit_test(bits_with_and_without_code), cmocka_unit_test(sums_of_integers),
+        cmocka_unit_test(a_small_array_is_made_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,6 +95,7 @@ xt_status group_close(cpu_builder *b, uint32_t g, group_end end);
 typedef struct group_remat {
     fold_op fold; /* given: how rows of `run` are folded; the rest is filled */
     int64_t run;
+    xt_dtype memory; /* given: what the program without a fold writes */
     vprog *vprog, *folding; /* folding: or NULL */
     const ir_value **in;
     cpu_ref *refs;

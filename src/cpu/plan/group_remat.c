@@ -83,7 +83,7 @@ xt_status group_rematerialise(cpu_builder *b, const ir_value *v, size_t ops, siz
         s = status_oom(0, "a fused loop");
     }
     if (s) goto done;
-    vprog_store(p, build_info(b, v)->number, 0, XT_F32);
+    vprog_store(p, build_info(b, v)->number, 0, out->memory);
     s = vprog_finish(p, 1, &out->vprog, &in_place);
     p = NULL;
     if (s) goto done;

@@ -184,6 +184,7 @@ jit_code *jit_compile_fold(const jit_source *sources, size_t n_sources, const ji
     jit_emitter e = {
         .sources = sources, .n_sources = n_sources, .ins = ins, .n_ins = n, .wide = simd_level() == 2, .fold = fold};
     jit_code *code = NULL;
+    if (fold && fold->type != VPROG_F32 && (e.wide || fold->op != FOLD_SUM)) return NULL;
     int *room = base_malloc((2 * n + 3 * n_sources + 1) * sizeof *room);
     if (room) {
         e.reg = room, e.last = room + n;

@@ -27,11 +27,13 @@ typedef struct jit_ins {
     int store; /* pointer its result is written to as well, or -1 */
 } jit_ins;
 
-/* What becomes of a value besides: its n lanes are folded to one f32, in simd.h's order. Extremes have two answers that
+/* What becomes of a value besides: its n lanes are folded to one number of its type, f32 in simd.h's order. Of i32 and
+ * u32 there are sums alone, with AVX2. Extremes have two answers that
  * ask for a second look by simd.h's loops: NaN where an element is one, and 0, of which it may be the wrong one. */
 typedef struct jit_fold {
     fold_op op;
-    int value; /* number of an instruction, an f32 */
+    vprog_type type;
+    int value; /* number of an instruction */
     uint32_t result; /* pointer that the answer is written to */
 } jit_fold;
 

@@ -8,7 +8,7 @@
 
 enum { T2 = JIT_T0 + 2, T3, UNORDERED = 3 };
 static const jit_opcode vperm2f128 = {3, 1, 0x06}, vpor = {1, 1, 0xeb}, vpxor = {1, 1, 0xef}, vpcmpeqd = {1, 1, 0x76},
-                        vmovmskps = {1, 0, 0x50};
+                        vpaddd = {1, 1, 0xfe}, vmovmskps = {1, 0, 0x50};
 static const jit_opcode vaddps = {1, 0, 0x58}, vmulps = {1, 0, 0x59}, vmaxps = {1, 0, 0x5f}, vminps = {1, 0, 0x5d},
                         vcmpps = {1, 0, 0xc2}, vmovss_store = {1, 2, 0x11}, vshuff32x4 = {3, 1, 0x23},
                         vpermilps = {3, 1, 0x04}, vpternlogd = {3, 1, 0x25};
@@ -40,6 +40,10 @@ void jit_fold_begin(jit_emitter *e) {
 }
 
 static void join(jit_emitter *e, int to, int value, int mask) {
+    if (e->fold->type != VPROG_F32) { /* a sum */
+        jit_encode(e, vpaddd, to, to, jit_reg(value), mask, false, -1);
+        return;
+    }
     switch (e->fold->op) {
     case FOLD_SUM: jit_encode(e, vaddps, to, to, jit_reg(value), mask, false, -1); break;
     case FOLD_PROD: jit_encode(e, vmulps, to, to, jit_reg(value), mask, false, -1); break;

@@ -120,7 +120,7 @@ vprog_builder *vprog_fork(const vprog_builder *b) {
 }
 
 void vprog_fold(vprog_builder *b, int value, fold_op f, int64_t run) {
-    if (value >= 0 && !b->ins[value].fn) value = vprog_emit(b, VPROG_COPY, VPROG_F32, value, -1, -1);
+    if (value >= 0 && !b->ins[value].fn) value = vprog_emit(b, VPROG_COPY, b->ins[value].type, value, -1, -1);
     if (value < 0) b->failed = true;
     b->folded = value, b->fold = f, b->run = run;
 }

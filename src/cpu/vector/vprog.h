@@ -45,9 +45,10 @@ void vprog_store(vprog_builder *b, int value, uint32_t out,
                  xt_dtype memory); /* the value is the thunk's output `out` */
 /* A builder with the same values and nothing stored; NULL without memory. */
 vprog_builder *vprog_fork(const vprog_builder *b);
-/* In place of stores: rows of `run` of the f32 value are folded as simd.h's `fold` would, and output 0 gets one f32 a
- * row. vprog_finish gives NULL and no error where that is not known as machine code. Run by vprog_run_part alone: parts
- * that are whole rows, or at most MOST_FOLDED elements of one. Extremes: as jit_fold says. */
+/* In place of stores: rows of `run` of the value are folded, f32 as simd.h's `fold` would, i32 and u32 to their sum,
+ * and output 0 gets one number a row. vprog_finish gives NULL and no error where that is not known as machine code. Run
+ * by vprog_run_part alone: parts that are whole rows, or at most MOST_FOLDED elements of one. Extremes: as jit_fold
+ * says. */
 void vprog_fold(vprog_builder *b, int value, fold_op f, int64_t run);
 enum { MOST_FOLDED = 4096, SHORTEST_FOLDED = 64 };
 /* Frees b. `out_in_place`: per output, the inputs it may be written over (n_out words). */

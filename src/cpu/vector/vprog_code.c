@@ -112,7 +112,7 @@ static bool segment_compile(const vprog_builder *b, segment *s, const int *last)
     }
     s->folds = is_folded_in(b, s->begin, s->end);
     if (ok && s->folds) {
-        jit_fold fold = {b->fold, w.number[b->folded], (uint32_t)s->n_ptr};
+        jit_fold fold = {b->fold, b->ins[b->folded].type, w.number[b->folded], (uint32_t)s->n_ptr};
         s->code = jit_compile_fold(w.sources, w.n_sources, w.ins, w.n_ins, &fold);
     } else if (ok) {
         s->code = jit_compile(w.sources, w.n_sources, w.ins, w.n_ins);
