@@ -54,6 +54,10 @@ OPCODE(vpackusdw, 2, 1, 0x2b)
 OPCODE(vpackuswb, 1, 1, 0x67)
 OPCODE(vpermq, 3, 1, 0x00)
 OPCODE(vmovq_store, 1, 1, 0xd6)
+OPCODE(vpmuldq, 2, 1, 0x28)
+OPCODE(vpmuludq, 1, 1, 0xf4)
+OPCODE(vpshiftq, 1, 1, 0x73)
+OPCODE(vpblendd, 3, 1, 0x02)
 #undef OPCODE
 const jit_opcode jit_broadcast = {2, 1, 0x18};
 enum { SHIFT_LEFT = 6, SHIFT_RIGHT = 2, SHIFT_SIGNED = 4 }; /* vpshiftd's register field says which shift it is */
@@ -227,6 +231,19 @@ static void emit_binary(jit_emitter *e, const jit_ins *i, int d) {
     int a = in_register(e, x, T0);
     jit_operand b = in_place(e, y, T1, &mask);
     jit_encode(e, op, d, a, b, mask, true, -1);
+}
+
+/* With AVX2: products of the even lanes, and of the odd ones, whose upper halves stand in their places already. */
+static void emit_mul_high(jit_emitter *e, const jit_ins *i, int d) {
+    jit_opcode op = i->type == VPROG_I32 ? vpmuldq : vpmuludq;
+    int a = in_register(e, i->x, T0), b = in_register(e, i->y, T1), odd = b;
+    bool alike = i->y < 0 && e->sources[~i->y].kind != JIT_VECTOR;
+    op3r(e, op, T3, a, b);
+    jit_encode(e, vpshiftq, SHIFT_RIGHT, T2, jit_reg(a), 0, false, 32);
+    if (!alike) jit_encode(e, vpshiftq, SHIFT_RIGHT, odd = MASK, jit_reg(b), 0, false, 32);
+    op3r(e, op, T2, T2, odd);
+    jit_encode(e, vpshiftq, SHIFT_RIGHT, T3, jit_reg(T3), 0, false, 32);
+    jit_encode(e, vpblendd, d, T3, jit_reg(T2), 0, false, 0xaa);
 }
 
 /* A number that is the same in all lanes, and neither denormal, which may count as zero, nor a -0 that can win. */
@@ -485,8 +502,10 @@ static bool counts_bits(void) { /* not every processor with AVX-512 does */
 bool jit_takes(vprog_op op, vprog_type t) {
     bool word = t == VPROG_I32 || t == VPROG_U32, byte = t == VPROG_I8 || t == VPROG_U8;
     if (op < VPROG_OP_COUNT && binary_opcode(op, t).map) return true;
+    if (t == VPROG_B1 && (op == VPROG_EQ || op == VPROG_NE || op == VPROG_NOT)) return simd_level() == 1;
     if (op >= VPROG_EQ && op <= VPROG_LT) return t == VPROG_F32 || word;
     switch ((int)op) {
+    case VPROG_MUL_HIGH: return word && simd_level() == 1;
     case VPROG_ABS:
     case VPROG_SIGN: return t == VPROG_F32 || t == VPROG_I32;
     case VPROG_MAX:
@@ -528,8 +547,8 @@ int jit_operand_of(const jit_ins *i, int k) {
 static vprog_type stored_type(const jit_ins *i) {
     if (i->op == VPROG_STORE_BF16 || i->op == VPROG_STORE_F16) return VPROG_U16;
     if (i->op == VPROG_CONVERT + VPROG_I8 || i->op == VPROG_CONVERT + VPROG_U8) return VPROG_U8;
-    if ((i->op >= VPROG_EQ && i->op <= VPROG_LT) || ((i->op >= VPROG_AND && i->op <= VPROG_XOR) && i->type == VPROG_B1))
-        return VPROG_B1;
+    bool logic = (i->op >= VPROG_AND && i->op <= VPROG_XOR) || i->op == VPROG_NOT;
+    if ((i->op >= VPROG_EQ && i->op <= VPROG_LT) || (logic && i->type == VPROG_B1)) return VPROG_B1;
     return VPROG_F32;
 }
 
@@ -574,6 +593,8 @@ void jit_emit(jit_emitter *e, const jit_ins *i, int d) {
         emit_select(e, i, d);
     else if ((i->op == VPROG_MAX || i->op == VPROG_MIN) && i->type == VPROG_F32)
         emit_extreme(e, i, d);
+    else if (i->op == VPROG_MUL_HIGH)
+        emit_mul_high(e, i, d);
     else if (i->op >= VPROG_EQ && i->op <= VPROG_LT)
         emit_compare(e, i, d);
     else if (jit_arity(i->op) == 2)

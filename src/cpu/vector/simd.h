@@ -42,6 +42,7 @@ typedef enum vprog_op {
     VPROG_SHL,
     VPROG_SHRA,
     VPROG_SHRL,
+    VPROG_MUL_HIGH, /* the upper half of a product, of twice the bits */
     /* two operands, the result is a bool; in the order of ir_cmp_dir */
     VPROG_EQ,
     VPROG_NE,

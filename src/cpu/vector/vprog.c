@@ -100,6 +100,24 @@ int vprog_find(const vprog_builder *b, vprog_op op, vprog_type t, int x, int y) 
     return -1;
 }
 
+bool vprog_splat(const vprog_builder *b, int v, void *out) {
+    const ssa_ins *i = v < 0 ? NULL : &b->ins[v];
+    if (!i || i->fn || b->sources[i->source].kind != VPROG_SPLAT) return false;
+    memcpy(out, b->sources[i->source].splat, i->size);
+    return true;
+}
+
+int vprog_constant(vprog_builder *b, vprog_type t, const void *bits) {
+    vprog_source s = {.kind = VPROG_SPLAT, .elem = (uint32_t)vprog_type_size(t)};
+    memcpy(s.splat, bits, s.elem);
+    for (size_t i = 0; i < b->n; i++) {
+        const ssa_ins *in = &b->ins[i];
+        if (in->fn || in->type != t || b->sources[in->source].kind != VPROG_SPLAT) continue;
+        if (memcmp(b->sources[in->source].splat, s.splat, s.elem) == 0) return (int)i;
+    }
+    return vprog_load(b, &s, t);
+}
+
 static bool copied(void *out, const void *from, size_t n, size_t size) {
     void *p = base_malloc(n * size + 1);
     if (p && n) memcpy(p, from, n * size);

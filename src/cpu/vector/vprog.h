@@ -40,6 +40,10 @@ int vprog_load(vprog_builder *b, const vprog_source *s, vprog_type t);
 int vprog_emit(vprog_builder *b, vprog_op op, vprog_type t, int x, int y, int z); /* t: of the operands */
 /* The value that such an instruction of these two operands gives already; -1: none. */
 int vprog_find(const vprog_builder *b, vprog_op op, vprog_type t, int x, int y);
+/* Is value v one constant for all? Its bits to `out`, as many as its type has. */
+bool vprog_splat(const vprog_builder *b, int v, void *out);
+/* The number of a value that is one constant for all, new or there already. */
+int vprog_constant(vprog_builder *b, vprog_type t, const void *bits);
 bool vprog_lacks(const vprog_builder *b); /* a type had no such instruction; otherwise -1 is for want of memory */
 void vprog_store(vprog_builder *b, int value, uint32_t out,
                  xt_dtype memory); /* the value is the thunk's output `out` */
@@ -79,6 +83,9 @@ bool vprog_takes(const ir_op *op); /* an elementwise op on types that have regis
 /* The loop of an op that may fold (a sum, an extreme, ...) and is one of them on numbers as they lie; NULL: it is not.
  */
 vprog_fn vprog_one_loop(const ir_op *op);
+/* vprog_divide.c: x / y of integers, by a product where y is a constant; one that is there already is not made again.
+ */
+int vprog_emit_quotient(vprog_builder *b, vprog_type t, int x, int y);
 /* such an op on values that are in the vector program */
 int vprog_emit_op(vprog_builder *vprog, const ir_op *op, int x, int y, int z);
 

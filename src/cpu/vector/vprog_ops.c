@@ -119,8 +119,7 @@ static int small_power(const ir_op *op) {
 
 /* What a quotient leaves over: by a division that the program may have already, for x / 0 is -1, and x / -1 is -x. */
 static int emit_remainder(vprog_builder *into, vprog_type t, int x, int y) {
-    int q = vprog_find(into, VPROG_DIV, t, x, y);
-    if (q < 0) q = vprog_emit(into, VPROG_DIV, t, x, y, -1);
+    int q = vprog_emit_quotient(into, t, x, y);
     return vprog_emit(into, VPROG_SUB, t, x, vprog_emit(into, VPROG_MUL, t, q, y, -1), -1);
 }
 
@@ -147,6 +146,8 @@ int vprog_emit_op(vprog_builder *into, const ir_op *op, int x, int y, int z) {
             r = vprog_emit(into, VPROG_MUL, t, vprog_emit(into, VPROG_MUL, t, x, x, -1), x, -1);
         else if (op->code == OP_remainder && t != VPROG_F32 && t != VPROG_F64)
             r = emit_remainder(into, t, x, y);
+        else if (op->code == OP_divide && t != VPROG_F32 && t != VPROG_F64)
+            r = vprog_emit_quotient(into, t, x, y);
         else
             r = vprog_emit(into, op_of(op), t, x, y, z);
         if (vprog_is_half(d))
