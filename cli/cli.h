@@ -60,6 +60,8 @@ bool cli_is_shared_object(const char *arg);
         {"--dropout", CLI_DOUBLE, &(o).dropout, "P", "text: share of activations left out in training (0)"},           \
         {"--checkpoint", CLI_FLAG, &(o).checkpoint, NULL,                                                              \
          "text: compute activations again in the backward pass: less memory, more time"},                              \
+        {"--attention-tile", CLI_INT, &(o).attention_tile, "N",                                                        \
+         "text: positions whose attention scores are in memory at a time, which divide --seq (all)"},                  \
         {"--side", CLI_INT, &(o).side, "N", "resnet18: pixels a side (224; CIFAR 32)"},                                \
         {"--classes", CLI_INT, &(o).classes, "N", "resnet18: classes (1000; the data's)"}, {                           \
         "--small-stem", CLI_FLAG, &(o).small_stem, NULL,                                                               \

@@ -167,6 +167,7 @@ static void note_settings(xt_trainer *t, const fit_options *o) {
                    {"model.experts", o->of_model.experts > 1 ? (double)o->of_model.experts : 0},
                    {"model.experts_per_token", o->of_model.experts > 1 ? (double)o->of_model.experts_per_token : 0},
                    {"model.dropout", o->of_model.dropout},
+                   {"model.attention_tile", (double)o->of_model.attention_tile},
                    {"model.side", (double)o->of_model.side},
                    {"model.classes", (double)o->of_model.classes},
                    {"data.batch", (double)o->batch},

@@ -137,12 +137,12 @@ static int show(const plan_case *c, const plan_flags *f) {
     const xt_plan_report *r = xt_plan_get(p);
     if (!f->json) plan_print(c, r, f->rows > 0 ? (int)f->rows : 20);
     fflush(stdout); /* each remedy is a compilation: the verdict does not wait for them */
-    if ((!r->fits || f->remedies) && !f->no_remedies) n = plan_remedies(c, remedies, MOST_REMEDIES);
+    if ((!r->fits || f->remedies) && !f->no_remedies) n = plan_remedies(c, r, remedies, MOST_REMEDIES);
     if (f->html) code = plan_write_html(f->html, c, r, remedies, n);
     if (!code && f->json)
         plan_print_json(c, r, remedies, n);
     else if (!f->json)
-        plan_print_remedies(c, remedies, n);
+        plan_print_remedies(c, r, remedies, n);
     xt_plan_free(p);
     return code;
 }
@@ -203,6 +203,8 @@ static int run(int argc, char **argv) {
         {"--precision", CLI_STRING, &f.precision, "P", "fp32 or bf16"},
         {"--accumulate", CLI_INT, &c.accumulate, "K", "micro-batches an optimizer step (1)"},
         {"--checkpoint", CLI_FLAG, &c.checkpoint, NULL, "compute activations again in the backward pass (text models)"},
+        {"--attention-tile", CLI_INT, &c.attention_tile, "N",
+         "positions whose attention scores are in memory at a time, which divide --seq (all; text models)"},
         {"--offload", CLI_FLAG, &c.offload, NULL,
          "optimizer state in host memory (xt_optimizer_offload); a model's only"},
         {"--donate", CLI_FLAG, &c.donate, NULL, "a file's program: give inputs' memory to results of their type"},
@@ -252,11 +254,14 @@ static int run(int argc, char **argv) {
         return wrong_value("--precision", f.precision, "a precision, fp32 or bf16, is expected");
     if (f.limit && !read_bytes(f.limit, &c.limit))
         return wrong_value("--limit", f.limit, "a size in bytes is expected, as 15G or 900M");
-    if ((rest < argc || !c.model) && (c.batch || c.seq || c.side || c.accumulate || c.experts || c.microbatches ||
-                                      c.pipeline || c.bf16 || c.checkpoint || c.fsdp || c.offload)) {
-        cli_fprintf(stderr, "xtrain plan: --batch, --seq, --side, --accumulate, --experts, --microbatches, --pipeline, "
-                            "--precision, --checkpoint, --fsdp and --offload make a MODEL anew; a program has them "
-                            "from its own source and arguments\n");
+    if ((rest < argc || !c.model) &&
+        (c.batch || c.seq || c.side || c.accumulate || c.experts || c.microbatches || c.pipeline || c.bf16 ||
+         c.checkpoint || c.attention_tile || c.fsdp || c.offload)) {
+        cli_fprintf(
+            stderr,
+            "xtrain plan: --batch, --seq, --side, --accumulate, --experts, --microbatches, --pipeline, "
+            "--precision, --checkpoint, --attention-tile, --fsdp and --offload make a MODEL anew; a program has them "
+            "from its own source and arguments\n");
         return 2;
     }
     if (rest < argc && f.model) {
@@ -306,8 +311,12 @@ static int run(int argc, char **argv) {
         snprintf(title, sizeof title, "%s", f.model);
         files[c.n_files++] = f.model;
     }
-    if (c.model && (c.experts || c.microbatches || c.pipeline)) {
-        model_options asked = {.experts = c.experts, .microbatches = c.microbatches, .pipeline = c.pipeline};
+    if (c.model) {
+        model_options asked = {.experts = c.experts,
+                               .microbatches = c.microbatches,
+                               .pipeline = c.pipeline,
+                               .attention_tile = c.attention_tile,
+                               .seq = plan_case_positions(&c)};
         char why[160];
         if (!model_settle(c.model, &asked, why, sizeof why)) {
             cli_fprintf(stderr, "xtrain plan: %s\n", why);

@@ -14,7 +14,7 @@ typedef struct plan_case {
     int n_files;
     const char *title; /* of programs: what the user typed */
     const char *topology, *mesh, *dump, *pipeline;
-    int64_t batch, seq, side, accumulate, limit, experts, microbatches;
+    int64_t batch, seq, side, accumulate, limit, experts, microbatches, attention_tile;
     bool bf16, checkpoint, fsdp, donate, quick, offload;
     double time_limit; /* seconds of a compilation; 0 = the library's default */
     int jobs; /* compilations at a time */
@@ -33,11 +33,12 @@ typedef struct plan_row {
 /* plan_case.c */
 xt_status plan_case_run(const plan_case *c, xt_plan **out);
 int64_t plan_case_batch(const plan_case *c);
+int64_t plan_case_positions(const plan_case *c); /* of a sample of text; 0: it is none */
 void plan_case_name(const plan_case *c, char *buf, size_t n); /* "gpt2, batch 8, bf16, data=4" */
 
 /* plan_text.c, plan_json.c, plan_html.c: one report. remedies may be NULL. */
 void plan_print(const plan_case *c, const xt_plan_report *r, int rows);
-void plan_print_remedies(const plan_case *c, const plan_row *remedies, int n);
+void plan_print_remedies(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n);
 void plan_print_json(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n);
 /* 0, or 1 after a message */
 int plan_write_html(const char *path, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n);
@@ -51,7 +52,14 @@ void plan_rows_run(plan_row *rows, int n, int jobs);
 int plan_row_print(const plan_case *c); /* --row: such a process's answer on stdout */
 
 /* plan_search.c */
-int plan_remedies(const plan_case *c, plan_row *out, int max); /* gives how many */
+/* Gives how many; r: what c's own plan says. */
+int plan_remedies(const plan_case *c, const xt_plan_report *r, plan_row *out, int max);
+/* The largest array of attention scores that the program keeps, [...,T,T] of so many positions (0: of any number, made
+ * by a product of matrices); NULL: there is none. */
+const xt_plan_row *plan_scores(const xt_plan_report *r, int64_t positions);
+/* How many of T positions a tile of attention's scores may have: at most 128, fewer than T; 0: T has no such divisor.
+ */
+int64_t plan_tile(int64_t positions);
 int plan_max_batch(const plan_case *c, bool json);
 int plan_mesh_auto(const plan_case *c, bool json);
 

@@ -9,16 +9,21 @@ int64_t plan_case_batch(const plan_case *c) {
     return c->batch ? c->batch : c->model ? c->model->batch : 0;
 }
 
+int64_t plan_case_positions(const plan_case *c) {
+    return c->model && c->model->tokens ? c->model->x(c->side, c->seq).dims[0] : 0;
+}
+
 void plan_case_name(const plan_case *c, char *buf, size_t n) {
     if (!c->model) {
         snprintf(buf, n, "%s%s", c->title, c->donate ? ", donated" : "");
         return;
     }
-    char accumulate[40] = "", experts[40] = "";
+    char accumulate[40] = "", experts[40] = "", tile[40] = "";
+    if (c->attention_tile) snprintf(tile, sizeof tile, ", attention tile %lld", (long long)c->attention_tile);
     if (c->experts > 1) snprintf(experts, sizeof experts, ", %lld experts", (long long)c->experts);
     if (c->accumulate > 1) snprintf(accumulate, sizeof accumulate, ", accumulate %lld", (long long)c->accumulate);
-    snprintf(buf, n, "%s, batch %lld%s%s%s%s%s%s%s%s", c->model->name, (long long)plan_case_batch(c), accumulate,
-             experts, c->bf16 ? ", bf16" : "", c->checkpoint ? ", checkpointed" : "", c->mesh ? ", mesh " : "",
+    snprintf(buf, n, "%s, batch %lld%s%s%s%s%s%s%s%s%s", c->model->name, (long long)plan_case_batch(c), accumulate,
+             experts, tile, c->bf16 ? ", bf16" : "", c->checkpoint ? ", checkpointed" : "", c->mesh ? ", mesh " : "",
              c->mesh ? c->mesh : "", c->fsdp ? ", fsdp" : "", c->offload ? ", offload" : "");
 }
 
@@ -33,6 +38,7 @@ static int rehearse(void *user) {
     if (c->experts) own.experts = c->experts;
     if (c->microbatches) own.microbatches = c->microbatches;
     if (c->pipeline) own.pipeline = c->pipeline;
+    own.attention_tile = c->attention_tile;
     xt_module *net = xt_module_new(m->net, &own);
     if (mesh) cli_mesh_apply(mesh, net, c->fsdp);
     xt_optimizer *opt = net ? m->optimizer(net, -1) : NULL;

@@ -67,7 +67,7 @@ static void take_answer(plan_row *row, const char *text, int status) {
 }
 
 /* --- processes --- */
-enum { MOST_JOBS = 16, MOST_ARGS = 40, ANSWER = 512 };
+enum { MOST_JOBS = 16, MOST_ARGS = 48, MOST_NUMBERS = 12, ANSWER = 512 };
 typedef struct worker {
     plan_row *row; /* NULL: free */
     pid_t pid;
@@ -77,7 +77,7 @@ typedef struct worker {
 } worker;
 typedef struct arguments {
     const char *v[MOST_ARGS];
-    char numbers[8][24];
+    char numbers[MOST_NUMBERS][24];
     int n, n_numbers;
 } arguments;
 
@@ -110,6 +110,7 @@ static void write_arguments(const plan_case *c, arguments *a) {
     add_number(a, "--accumulate", (double)c->accumulate);
     add_number(a, "--experts", (double)c->experts);
     add_number(a, "--microbatches", (double)c->microbatches);
+    add_number(a, "--attention-tile", (double)c->attention_tile);
     add_text(a, "--pipeline", c->pipeline);
     add_number(a, "--limit", (double)c->limit);
     add_number(a, "--time-limit", c->time_limit);

@@ -37,7 +37,52 @@ static void add_sharding(const plan_case *base, plan_row *out, int max, int *n) 
     add(out, max, n, &c, name);
 }
 
-int plan_remedies(const plan_case *base, plan_row *out, int max) {
+/* Whether a shape's text, "8x12x1024x1024", ends in T x T: of these positions, or of any in the product of batches.
+ * Three dims alone would be [B,T,C] of a model as wide as its samples are long. */
+static bool is_square(const xt_plan_row *x, int64_t positions) {
+    const char *last = strrchr(x->shape, 'x'), *before = last;
+    int dims = 1;
+    for (const char *c = x->shape; *c; c++) dims += *c == 'x';
+    if (dims < 4 || x->kind != XT_PLAN_ACTIVATIONS) return false;
+    while (before > x->shape && before[-1] != 'x') before--;
+    int64_t t = strtoll(last + 1, NULL, 10);
+    if (before == x->shape || strtoll(before, NULL, 10) != t || t < 2) return false;
+    return positions ? t == positions : strcmp(x->op, "dot_general") == 0;
+}
+
+const xt_plan_row *plan_scores(const xt_plan_report *r, int64_t positions) {
+    const xt_plan_row *best = NULL;
+    for (int i = 0; i < r->n_rows; i++)
+        if (is_square(&r->rows[i], positions) && (!best || r->rows[i].bytes > best->bytes)) best = &r->rows[i];
+    return best;
+}
+
+int64_t plan_tile(int64_t positions) {
+    for (int64_t tile = 128; tile > 1; tile--)
+        if (tile < positions && positions % tile == 0) return tile;
+    return 0;
+}
+
+/* Scores of all pairs of positions that lie in memory: fewer at a time. */
+static void add_tiles(const plan_case *base, const xt_plan_report *r, plan_row *out, int max, int *n) {
+    plan_case c = *base;
+    char name[96];
+    int64_t positions = plan_case_positions(base);
+    if (!c.model->tiled || c.attention_tile || !plan_scores(r, positions)) return;
+    c.attention_tile = plan_tile(positions);
+    if (!c.attention_tile) {
+        cli_fprintf(
+            stderr,
+            "xtrain plan: attention keeps scores of all pairs of %lld positions, which no tile divides: a --seq "
+            "that is a multiple of 128 can be tiled (--attention-tile 128)\n",
+            (long long)positions);
+        return;
+    }
+    snprintf(name, sizeof name, "tiled attention (--attention-tile %lld)", (long long)c.attention_tile);
+    add(out, max, n, &c, name);
+}
+
+int plan_remedies(const plan_case *base, const xt_plan_report *r, plan_row *out, int max) {
     plan_case c = *base;
     int n = 0;
     char name[96];
@@ -52,6 +97,7 @@ int plan_remedies(const plan_case *base, plan_row *out, int max) {
         add(out, max, &n, &c, "activation checkpointing per block");
         c.checkpoint = base->checkpoint;
     }
+    add_tiles(base, r, out, max, &n);
     for (int64_t k = 2; k <= 8; k *= 2) {
         if (base->accumulate >= k || plan_case_batch(base) % k) continue;
         c.accumulate = k;

@@ -2,6 +2,7 @@
  * how it is made. */
 #include "cli/plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *plan_bytes(int64_t bytes, char *buf, size_t n) {
@@ -114,7 +115,22 @@ static void collectives(const xt_plan_report *r) {
     if (r->n_collectives > 16) cli_printf("  and %d more\n", r->n_collectives - 16);
 }
 
-void plan_print_remedies(const plan_case *c, const plan_row *remedies, int n) {
+/* Where a program keeps scores of all pairs of positions: what would compute them some at a time. */
+static void tiles_in_words(const xt_plan_report *r) {
+    const xt_plan_row *scores = plan_scores(r, 0);
+    char place[160], a[32];
+    if (!scores) return;
+    long long positions = strtoll(strrchr(scores->shape, 'x') + 1, NULL, 10), tile = plan_tile(positions);
+    place_of(scores->file, scores->line, place, sizeof place);
+    cli_printf("\n%s %s of %s (%s) are a product of every row with every row: if that is attention, ", scores->dtype,
+               scores->shape, place, plan_bytes(scores->bytes, a, sizeof a));
+    if (tile)
+        cli_printf("xt_self_attention with .tile = %lld keeps 1/%lld of it at a time\n", tile, positions / tile);
+    else
+        cli_printf("xt_self_attention with a .tile keeps a part at a time, for a length that the tile divides\n");
+}
+
+void plan_print_remedies(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n) {
     char a[32];
     if (n == 0) return;
     cli_printf("\n%-58s %12s  %14s  %s\n", "remedy", "peak", "step estimate", "fits");
@@ -126,6 +142,7 @@ void plan_print_remedies(const plan_case *c, const plan_row *remedies, int n) {
                        remedies[i].step_ms, remedies[i].fits ? "yes" : "no");
     }
     if (c->model) return;
+    tiles_in_words(r);
     cli_printf("\n"
                "others change the program, and a plan of the changed one measures them: xt_checkpoint_block, "
                ".accumulate_grad_batches, xt_autocast_begin(XT_BF16), a smaller batch,\n"

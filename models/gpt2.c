@@ -30,7 +30,7 @@ static xt_tensor drop(xt_module *m, xt_tensor x, const model_options *o) {
 static xt_tensor block(xt_module *m, xt_tensor x, void *user) {
     const model_options *o = user;
     xt_tensor a = xt_self_attention(m, "attn", xt_layer_norm(m, "ln_1", x), .heads = (int)o->heads, .causal = XT_ON,
-                                    .dropout = o->dropout);
+                                    .dropout = o->dropout, .tile = o->attention_tile);
     x = xt_add(x, drop(m, a, o));
     return xt_add(x, drop(m, mlp(m, x, o), o));
 }
@@ -122,7 +122,8 @@ static xt_optimizer *small_optimizer(xt_module *net, double lr) {
                               .config = &model_##id.own,                              \
                               .checkpointed = &id##_checkpointed,                     \
                               .staged = staged,                                       \
-                              .tokens = true}
+                              .tokens = true,                                         \
+                              .tiled = true}
 GPT2(gpt2, "gpt2", "text: GPT-2 small (124 M parameters)", 4, 1, optimizer, .seq = 64, .context = 1024, .vocab = 50257,
      .layers = 12, .width = 768, .heads = 12, .experts = 1, .experts_per_token = 1, .microbatches = 4);
 GPT2(gpt2_mini, "gpt2-mini", "text as bytes: GPT-2's shape, 6 layers of 384 (10.8 M parameters)", 8, 4, small_optimizer,

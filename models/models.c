@@ -45,6 +45,25 @@ static const number numbers[] = {NUMBER(side, 8192),           NUMBER(classes, 1
                                  NUMBER(experts, 1 << 12),     NUMBER(experts_per_token, 1 << 12),
                                  NUMBER(microbatches, 1 << 16)};
 
+/* Tiles as the layer wants them, said before anything is made. */
+static bool tile_fits(const model *m, const model_options *o, char *why, size_t n) {
+    int64_t tile = o->attention_tile;
+    if (!tile) return true;
+    if (!m->tiled)
+        snprintf(why, n, "%s has no option attention_tile", m->name);
+    else if (tile < 0)
+        snprintf(why, n, "attention_tile = %lld; a number of positions, or 0: all of them at once", (long long)tile);
+    else if (tile < o->seq && o->seq % tile)
+        snprintf(why, n, "attention_tile = %lld, seq = %lld; the tile must divide the positions of a sample",
+                 (long long)tile, (long long)o->seq);
+    else if (o->dropout > 0)
+        snprintf(why, n, "attention_tile = %lld, dropout = %g; tiled attention drops none of its weights out",
+                 (long long)tile, o->dropout);
+    else
+        return true;
+    return false;
+}
+
 bool model_settle(const model *m, model_options *o, char *why, size_t n) {
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         int64_t *asked = (int64_t *)((char *)o + numbers[i].at),
@@ -89,7 +108,7 @@ bool model_settle(const model *m, model_options *o, char *why, size_t n) {
                  (long long)o->context);
         return false;
     }
-    return true;
+    return tile_fits(m, o, why, n);
 }
 
 xt_tensor model_loss(const model *m, const model_options *o, xt_module *net, xt_tensor out, xt_tensor y) {

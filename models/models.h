@@ -15,6 +15,7 @@ typedef struct model_options {
     int64_t microbatches; /* text: of a batch, where a mesh has stages (xt_pipeline) */
     const char
         *pipeline; /* and in which order they go back: gpipe, 1f1b; said without stages, blocks are stacked too */
+    int64_t attention_tile; /* text: positions whose scores are computed at a time (xt_self_attention .tile); 0: all */
     /* text: positions that were trained, which generation stays within; 0 = context */
     int64_t window;
     double dropout; /* in training; text models */
@@ -47,6 +48,7 @@ typedef struct model {
     xt_tensor (*staged)(xt_module *net, xt_tensor x, xt_tensor y, const model_options *o);
     bool classifies; /* out is [N,classes] and y [N]: accuracy makes sense */
     bool tokens; /* y counts tokens, one a position */
+    bool tiled; /* its attention takes .attention_tile */
 } model;
 
 extern const model model_mnist, model_resnet18, model_resnet50, model_gpt2, model_gpt2_mini, model_gpt2_tiny;

@@ -190,8 +190,14 @@ typedef struct XT_OPTIONS_ xt_attention_opts {
     int heads XT_IS(xt_attention_opts, heads);
     xt_switch causal; /* default off: row i sees columns <= i */
     double dropout; /* of the attention weights, in training mode */
+    /* Tiled attention (Rabe and Staats 2021; FlashAttention's arithmetic): positions whose scores are computed at a
+     * time, so that memory for scores is T * tile, not T * T, and the backward pass computes them again. Must divide T,
+     * if it is less than T; not with dropout in training. 0: all at once (the CPU device tiles such programs by
+     * itself). Positions that a mesh divides are tiles already. */
+    int64_t tile;
 } xt_attention_opts;
-/* GPT-2's: [B,T,C] -> [B,T,C]; layers name.c_attn, name.c_proj */
+/* GPT-2's: [B,T,C] -> [B,T,C]; layers name.c_attn, name.c_proj. INVALID_ARGUMENT for heads that do not divide C, and a
+ * tile that does not divide T or comes with dropout. */
 #define xt_self_attention(m, name, ...) XT_SELF_ATTENTION_(m, name, __VA_ARGS__, )
 #define XT_SELF_ATTENTION_(m, name, x, ...) \
     xt_self_attention_at(XT_HERE, m, name, x, XT_OPTS(xt_attention_opts, __VA_ARGS__))

@@ -45,6 +45,25 @@ static xt_tensor self_attention(const xt_src *src, xt_module *m, const xt_tensor
     return xt_matmul_at(src, p, qkv[2]);
 }
 
+/* Into how many blocks the positions are cut: each device's of `axes`, if there are any, else tiles. 1: whole; 0 after
+ * an error, which is in *failed. */
+static int64_t blocks_of(const xt_src *src, const char *name, const char *axes, bool drops, int64_t T,
+                         const xt_attention_opts *o, xt_tensor *failed) {
+    if (axes && !drops && T % xt_mesh_size(NULL, axes) == 0) return xt_mesh_size(NULL, axes);
+    if (o->tile == 0 || (o->tile >= T && T > 0)) return 1;
+    if (o->tile > 0 && T % o->tile == 0 && !drops) return T / o->tile;
+    *failed = drops ? lazy_error(src, XT_INVALID_ARGUMENT,
+                                 "xt_self_attention %s: .tile = %lld and .dropout = %g: tiles compute their weights "
+                                 "again in the backward pass and drop none out; leave one of the two away "
+                                 "(xt_dropout of what the layer gives goes with tiles)",
+                                 name, (long long)o->tile, o->dropout)
+                    : lazy_error(src, XT_INVALID_ARGUMENT,
+                                 "xt_self_attention %s: .tile = %lld does not divide the positions T = %lld of x; 0: "
+                                 "scores of all of them at once",
+                                 name, (long long)o->tile, (long long)T);
+    return 0;
+}
+
 /* softmax(q k^T / sqrt(d)) v with heads side by side in the last dim, as GPT-2 lays them out. */
 xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_attention_opts o) {
     const ir_type *t = lazy_type(x);
@@ -56,15 +75,19 @@ xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name
                           "xt_self_attention %s: .heads = %lld does not divide the width C = %lld of x", name,
                           (long long)heads, (long long)t->dims[2]);
     int64_t C = t->dims[2];
+    const char *axes = nn_context_axes(m);
+    bool drops = nn_drops(m, o.dropout);
+    xt_tensor failed = {0};
+    int64_t blocks = blocks_of(src, name, axes, drops, t->dims[1], &o, &failed);
+    if (!blocks) return failed;
     xt_module *sub = xt_sub(m, name, -1);
     xt_tensor qkv = xt_linear_at(src, sub, "c_attn", x, 3 * C, XT_OPTS(xt_linear_opts, )), part[3];
     /* the scores, which take most of a long sequence's memory, are the module's own */
     lazy_path_push(sub ? sub->path : name);
     for (int i = 0; i < 3; i++) part[i] = split_heads(src, xt_slice_at(src, qkv, 2, i * C, (i + 1) * C), heads);
-    const char *axes = nn_context_axes(m);
-    bool drops = nn_drops(m, o.dropout), ring = axes && !drops && t->dims[1] % xt_mesh_size(NULL, axes) == 0;
-    xt_tensor y = ring ? nn_ring_attention(src, part, axes, o.causal == XT_ON)
-                       : self_attention(src, m, part, o.causal == XT_ON, drops ? o.dropout : 0);
+    bool divided = axes && !drops && blocks == xt_mesh_size(NULL, axes);
+    xt_tensor y = blocks > 1 || divided ? nn_ring_attention(src, part, blocks, divided ? axes : NULL, o.causal == XT_ON)
+                                        : self_attention(src, m, part, o.causal == XT_ON, drops ? o.dropout : 0);
     y = join_heads(src, y);
     lazy_path_pop();
     return xt_linear_at(src, sub, "c_proj", y, C, XT_OPTS(xt_linear_opts, ));

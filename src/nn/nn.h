@@ -155,9 +155,10 @@ const char *nn_expert_axes(const xt_module *m); /* the same for the experts of x
 const char *nn_stage_axes(const xt_module *m); /* and for the blocks of xt_pipeline */
 /* layers_moe.c: adds a layer's to the balance of the pass. */
 void nn_note_balance(const xt_src *src, xt_module *m, xt_tensor balance);
-/* softmax(q k^T / sqrt(D)) v of [B,H,T,D], T divided over the axes of the run's mesh, whose devices divide it; causal:
- * position i sees those up to i (layers_attention_ring.c) */
-xt_tensor nn_ring_attention(const xt_src *src, const xt_tensor qkv[3], const char *axes, bool causal);
+/* softmax(q k^T / sqrt(D)) v of [B,H,T,D], T cut into n blocks, which divide it; causal: position i sees those up to i.
+ * With axes of the run's mesh, whose devices are n, each has a block; NULL: one block of scores after another on the
+ * same device (layers_attention_ring.c) */
+xt_tensor nn_ring_attention(const xt_src *src, const xt_tensor qkv[3], int64_t n, const char *axes, bool causal);
 bool nn_syncs(const xt_module *m, const char *layer); /* xt_sync_batch_norm was called for a module that it is in */
 bool nn_drops(const xt_module *m, double p); /* dropout of that share: m trains, and p is not 0 */
 uint64_t nn_network(const xt_module *m); /* of the network that m is of; no other ever has it */

@@ -38,8 +38,8 @@ check "a sweep's line that cannot be planned says why" \
 check "a row for scripts" grep -qE '^row [0-9]+ 0 [0-9.e+-]+ 1$' "$out"
 TPU_LIBRARY_PATH=$BUILD/fault_plugin.so FAULT_OF=$BUILD/pjrt_plugin_xtrain_cpu.so FAULT_TOPOLOGY=cpu:4 "$x" plan \
     gpt2-tiny --topology v4:2x2x1 --batch 8 --remedies --jobs 3 >"$out" 2>"$tmp/err"
-check "remedies beside each other, each in a process" [ "$(grep -cE ' (yes|no)$' "$out")" = 10 ]
-check "which says how many" grep -q '10 compilations, 3 at a time' "$tmp/err"
+check "remedies beside each other, each in a process" [ "$(grep -cE ' (yes|no)$' "$out")" = 11 ]
+check "which says how many" grep -q '11 compilations, 3 at a time' "$tmp/err"
 FAULT_COMPILE=hang TPU_LIBRARY_PATH=$BUILD/fault_plugin.so FAULT_OF=$BUILD/pjrt_plugin_xtrain_cpu.so \
     FAULT_TOPOLOGY=cpu:4 \
     "$x" plan gpt2-tiny --topology v4:2x2x1 --time-limit 0.4 --sweep batch=1:2 --json >"$out" 2>"$tmp/err"
@@ -93,6 +93,44 @@ says() { # WORDS CODE COMMAND...
     "$@" >"$out" 2>&1
     [ $? = "$code" ] && grep -qF -- "$words" "$out"
 }
+# Scores of all pairs of positions: the CPU compiler cuts them out of long sequences, others keep them.
+XT_PASSES=-tile "$x" plan gpt2-tiny --batch 8 --remedies --json >"$out" 2>"$tmp/err"
+tiled=$(tail -n 1 "$out" | grep -o 'tiled attention (--attention-tile 32)", "peak_bytes": [0-9]*' | grep -o '[0-9]*$')
+whole=$(value peak_bytes)
+check "tiled attention is among the remedies" [ "${tiled:-0}" -gt 0 ]
+check "and takes less" [ "${tiled:-$whole}" -lt "$whole" ]
+XT_PASSES=-tile "$x" plan gpt2-tiny --batch 8 --attention-tile 32 --no-remedies --json >"$out" 2>"$tmp/err"
+check "its figure is that of the program with the tiles in it" [ "$(value peak_bytes)" = "$tiled" ]
+"$x" plan gpt2-tiny --batch 16 --seq 128 --remedies >"$out" 2>"$tmp/err"
+check "and no remedy where there are no such scores" [ "$(grep -c 'tiled attention' "$out")" = 0 ]
+XT_PASSES=-tile "$x" plan gpt2-tiny --batch 2 --seq 61 --remedies >"$out" 2>"$tmp/err"
+check "a length that no tile divides is told" grep -q 'no tile divides: a --seq that is a multiple of 128' "$tmp/err"
+cat >"$tmp/attends.c" <<'C'
+#include <xtrain/xtrain.h>
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_self_attention(m, "attn", x, .heads = 2, .causal = XT_ON);
+}
+int main(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 2; i++) {
+        xt_backward(xt_mean(xt_square(xt_forward(m, xt_randn(XT_F32, 2, 96, 16)))));
+        xt_optimizer_step(o);
+        xt_mark_step();
+    }
+    return xt_finish();
+}
+C
+cc "$tmp/attends.c" -I"$root/include" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -o "$tmp/attends" || exit 1
+XT_PASSES=-tile "$x" plan --remedies -- "$tmp/attends" >"$out" 2>"$tmp/err"
+check "a program of one's own is told the option" \
+    grep -q '2x2x96x96 of attends.c:4 .* xt_self_attention with .tile = 48 keeps 1/2 of it' "$out"
+check "a tile that does not divide" says "attention_tile = 7, seq = 64; the tile must divide" 2 \
+    "$x" plan gpt2-tiny --attention-tile 7
+check "a tile of a model without attention" says "mnist has no option attention_tile" 2 "$x" plan mnist \
+    --attention-tile 8
+check "more positions than the model has" says "seq = 2048, context = 128" 2 "$x" plan gpt2-tiny --seq 2048
 check "an unknown topology lists the known" says "known are: cpu" 1 "$x" plan mnist --topology v9
 check "an unknown model" says "neither a model" 2 "$x" plan nonsense
 check "experts of a model that has none" says "mnist has no option experts" 2 "$x" plan mnist --experts 4
