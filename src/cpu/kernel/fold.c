@@ -3,7 +3,8 @@
  *
  * Dims, merged where neighbours are both kept or both reduced, alternate. Where the innermost are kept, a row of
  * results folds row after row. Where they are reduced, a row of partial results does, and is folded in halves at the
- * end; short innermost dims are gathered, so that a row is many results' elements. Regions that are not known to
+ * end (sums of types that simd.h has are of a whole run at once); short innermost dims are gathered, so that a row is
+ * many results' elements. Regions that are not known to
  * commute (an argmax keeps the left one of two NaN; pairs that compose) meet elements in their order, as the
  * specification asks: a row of partial results then has a stretch of neighbours behind each, and neighbours are folded
  * at the end. Few results of much work are made in `parts` pieces, by a rule that looks at shapes only. Initial values
@@ -11,9 +12,10 @@
 #include "cpu/kernel/kernel.h"
 #include "cpu/kernel/region_order.h"
 #include "cpu/kernel/region_rows.h"
+#include "cpu/vector/fold.h"
 #include "cpu/vector/fold_axes.h"
 
-enum { MOST = 8, ROW = ROWS_MOST };
+enum { MOST = 8, ROW = ROWS_MOST, SHORTEST_SUM = 32 };
 
 typedef struct fold_state {
     region_rows region;
@@ -21,6 +23,7 @@ typedef struct fold_state {
     size_t elem[MOST], memory[MOST]; /* of an accumulator; of an operand's element */
     bool widen; /* f16 operands are folded as f32 */
     bool gathered;
+    void (*sum)(void *out, const void *x, int64_t n); /* of a run, where that is what the region folds to; or NULL */
     region_order order;
     xt_dtype type[MOST];
     fold_axes axes;
@@ -188,6 +191,13 @@ static bool is_special(const fold_state *s, const rows *w) {
     return false;
 }
 
+/* Elements [at, at + n) join the sum in the first lane. */
+static void add_run(const fold_run *r, rows *w, int64_t at, int64_t n, bool first) {
+    const char *x[MOST] = {w->next[0]};
+    r->s->sum(first ? w->acc[0] : w->next[0], (const char *)r->in[0] + (size_t)at * r->s->elem[0], n);
+    if (!first) join(r->s, w, 1, x);
+}
+
 /* One result of each task: runs of the innermost dim, ROW lanes at a time. */
 static void reduced_runs(void *ctx, int64_t begin, int64_t end, int thread) {
     const fold_run *r = ctx;
@@ -199,11 +209,15 @@ static void reduced_runs(void *ctx, int64_t begin, int64_t end, int thread) {
                 base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides), lanes = 0;
         int64_t total = s->axes.red * s->axes.run, from = total * p / s->parts, to = total * (p + 1) / s->parts;
         while (from < to) {
-            int64_t within = from % s->axes.run, n = s->axes.run - within < ROW ? s->axes.run - within : ROW;
+            int64_t within = from % s->axes.run, n = s->axes.run - within;
+            if (n > ROW && !s->sum) n = ROW;
             if (n > to - from) n = to - from;
             int64_t at =
                 base + cpu_fold_at(from / s->axes.run, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + within;
-            if (n <= lanes || lanes == 0) {
+            if (s->sum) {
+                add_run(r, &w, at, n, lanes == 0);
+                lanes = 1;
+            } else if (n <= lanes || lanes == 0) {
                 take_in(r, &w, at, 1, n, lanes == 0);
                 if (lanes == 0) lanes = n;
             } else { /* a longer row than those before: its lanes beyond them begin anew */
@@ -345,12 +359,17 @@ CPU_LOWER(fold) {
         return NULL;
     }
     bool ok = false;
+    fold_op known;
+    vprog_type v;
+    if (n == 1 && cpu_fold_of(&op->regions[0], &known) && known == FOLD_SUM && vprog_type_of(t->dtype, &v))
+        s->sum = simd_get()->sum[v];
     xt_status st = make_region(b, op, s, &ok);
     if (st || !ok) {
         region_state_free(s);
         return st;
     }
     classify(t, dims, n_dims, s);
+    if (s->axes.run < SHORTEST_SUM) s->sum = NULL;
     s->order = region_order_of(op->regions[0].block, n);
     for (size_t j = 0; j < n; j++) s->type[j] = op->in[j]->type->dtype;
     int64_t tasks = s->axes.inner_reduced && !s->gathered ? s->axes.keep : s->outputs / ROW + 1;

@@ -108,7 +108,7 @@ typedef struct simd_ops {
     void (*fold_steps[FOLD_COUNT])(float *acc, const float *x, int64_t step, int64_t n);
     /* out[k] = the fold of the n numbers x[k * n + ...], 0 < n <= 64 */
     void (*fold_short[FOLD_COUNT])(float *out, const float *x, int64_t rows, int64_t n);
-    int32_t (*sum_i32)(const int32_t *x, int64_t n); /* wraps */
+    void (*sum[VPROG_TYPE_COUNT])(void *out, const void *x, int64_t n); /* *out = that of the numbers; integers wrap */
     float (*dot)(const float *x, const float *y, int64_t n);
     double (*square_dev)(const float *x, float mean, int64_t n); /* sum of (x - mean)^2 */
     double (*dev_dot)(const float *x, float mean, const float *y, int64_t n); /* sum of (x - mean) * y */
