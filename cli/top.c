@@ -102,9 +102,47 @@ static void print_row(FILE *f, const xt_process *p, bool utf8, int columns) {
 static const char heading[] = "    PID PROGRAM          RANK  DEVICE        MEMORY      PEAK     LIMIT      STEP  "
                               "STEPS/S      LOSS COMPL  IDLE  MEMORY OVER THE RUN";
 
+/* --- hosts --- */
+static char this_host[64];
+static int by_place(const void *a, const void *b) { /* this host first; of a host the ranks of a run together */
+    const xt_process *x = a, *y = b;
+    bool x_here = strcmp(x->host, this_host) == 0, y_here = strcmp(y->host, this_host) == 0;
+    if (x_here != y_here) return x_here ? -1 : 1;
+    int order = strcmp(x->host, y->host), x_run = x->world > 1 ? x->launcher : x->pid,
+        y_run = y->world > 1 ? y->launcher : y->pid;
+    if (order) return order;
+    if (x_run != y_run) return x_run < y_run ? -1 : 1;
+    return x->rank != y->rank ? x->rank - y->rank : x->pid - y->pid;
+}
+
+/* At most `max` of them, in the order they are shown in. */
+static int look(xt_process *rows, int max) {
+    int n = xt_processes(rows, max);
+    if (n > max) n = max;
+    if (gethostname(this_host, sizeof this_host - 1) != 0) this_host[0] = '\0';
+    if (n > 1) qsort(rows, (size_t)n, sizeof *rows, by_place);
+    return n;
+}
+
+/* One host's line above its rows. */
+static void print_host(FILE *f, const xt_process *p, int n, int columns) {
+    char text[200], now[16];
+    int64_t bytes = 0;
+    int k = 0;
+    for (; k < n && strcmp(p[k].host, p->host) == 0; k++) bytes += p[k].device_bytes > 0 ? p[k].device_bytes : 0;
+    mebibytes(bytes, now, sizeof now);
+    int length = snprintf(text, sizeof text, "%s%s: %d program%s, %s of device memory", p->host,
+                          strcmp(p->host, this_host) == 0 ? " (this host)" : "", k, k == 1 ? "" : "s", now);
+    cli_fprintf(f, "%.*s\n", columns && columns < length ? columns : length, text);
+}
+
 static void print_table(FILE *f, const xt_process *p, int n, bool utf8, int columns) {
+    bool several = n > 0 && strcmp(p[0].host, p[n - 1].host) != 0;
     cli_fprintf(f, "%.*s\n", columns && columns < (int)sizeof heading - 1 ? columns : (int)sizeof heading - 1, heading);
-    for (int i = 0; i < n; i++) print_row(f, &p[i], utf8, columns);
+    for (int i = 0; i < n; i++) {
+        if (several && (i == 0 || strcmp(p[i].host, p[i - 1].host) != 0)) print_host(f, p + i, n - i, columns);
+        print_row(f, &p[i], utf8, columns);
+    }
     if (n == 0) cli_fprintf(f, "no xtrain program of this user is running\n");
 }
 
@@ -119,7 +157,8 @@ static void json_number(const char *key, double v) {
 static void print_json(const xt_process *p, int n, const gpu *gpus, int n_gpus) {
     cli_printf("{\"processes\": [");
     for (int i = 0; i < n; i++, p++) {
-        cli_printf("%s{\"pid\": %d, \"rank\": %d, \"world\": %d", i ? ", " : "", p->pid, p->rank, p->world);
+        cli_printf("%s{\"pid\": %d, \"host\": \"%s\", \"launcher\": %d, \"rank\": %d, \"world\": %d", i ? ", " : "",
+                   p->pid, p->host, p->launcher, p->rank, p->world);
         cli_printf(", \"program\": \"%s\"", p->program);
         cli_printf(", \"device\": \"%s\"", p->device);
         cli_printf(", \"place\": \"%s\"", p->place);
@@ -161,14 +200,14 @@ static int watch(xt_process *rows, gpu *gpus, double interval, bool utf8) {
     cli_fprintf(stdout, "\x1b[?1049h\x1b[?25l"); /* the other screen, no cursor */
     while (!stopped) {
         const char *why;
-        int n = xt_processes(rows, MOST), columns = columns_now(), n_gpus = gpus_look(gpus, &why);
+        int n = look(rows, MOST), columns = columns_now(), n_gpus = gpus_look(gpus, &why);
         char clock[32] = "";
         time_t t = time(NULL);
         struct tm tm;
         if (localtime_r(&t, &tm)) strftime(clock, sizeof clock, "%H:%M:%S", &tm);
         cli_fprintf(stdout, "\x1b[H\x1b[2J");
         cli_printf("xtrain top  %s  %d program%s  (q ends)\n\n", clock, n, n == 1 ? "" : "s");
-        print_table(stdout, rows, n < MOST ? n : MOST, utf8, columns);
+        print_table(stdout, rows, n, utf8, columns);
         if (n_gpus) cli_printf("\n");
         gpus_print(stdout, gpus, n_gpus, columns);
         fflush(stdout);
@@ -192,6 +231,7 @@ static int run(int argc, char **argv) {
         cli_parse(argc, argv,
                   "usage: xtrain top [--once] [--json] [--interval S]\n\n"
                   "Shows running xtrain programs of this user: device memory, steps, loss, compiles, idle share;\n"
+                  "of several hosts, host by host, where their XT_STATUS_DIR is a folder that they share;\n"
                   "and NVIDIA's GPUs: use, memory, temperature, errors of the memory.\n",
                   options, 3, NULL);
     if (code) return code - 1;
@@ -210,11 +250,11 @@ static int run(int argc, char **argv) {
     bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     if (json || once || !isatty(STDOUT_FILENO)) {
         const char *why;
-        int n = xt_processes(rows, MOST), n_gpus = gpus_look(gpus, &why);
+        int n = look(rows, MOST), n_gpus = gpus_look(gpus, &why);
         if (json)
-            print_json(rows, n < MOST ? n : MOST, gpus, n_gpus);
+            print_json(rows, n, gpus, n_gpus);
         else {
-            print_table(stdout, rows, n < MOST ? n : MOST, utf8, 0);
+            print_table(stdout, rows, n, utf8, 0);
             gpus_print(stdout, gpus, n_gpus, 0);
         }
         code = 0;

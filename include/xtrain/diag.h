@@ -81,9 +81,12 @@ typedef struct xt_process {
     double loss, steps_per_s, idle_share, seconds; /* NaN when unknown; seconds: since its last step */
     int64_t history[120]; /* device bytes over the run, oldest first */
     int n_history;
+    char host[64]; /* its name */
+    int launcher; /* the process that started it, on its host: that of all ranks which one launcher started there */
 } xt_process;
-/* xtrain programs of this user on this host, from their status files (XT_STATUS_DIR); files of programs that ended are
- * removed. Gives how many there are. */
+/* xtrain programs of this user from their status files (XT_STATUS_DIR): those of this host, and of others where the
+ * folder lies on a file system that hosts share (each that said something within the last hour). Files of programs that
+ * ended are removed. Gives how many there are. */
 XT_API int xt_processes(xt_process *out, int max);
 /* What the programs of a crash folder (xt-crash-PID) were doing, as text that xt_text_free (program.h) frees; DIR may
  * also be a folder with such folders (the newest is taken), or hold none while the status folder has a dead program's

@@ -49,6 +49,22 @@ bool process_look(int pid, process_seen *out) {
     return true;
 }
 
+void process_host(char *out, size_t n) {
+    if (gethostname(out, n) != 0) snprintf(out, n, "?");
+    out[n - 1] = '\0'; /* a name that was cut need not be terminated */
+}
+
+/* The kernel's boot, and the namespace of processes. */
+void process_domain(char *out, size_t n) {
+    char boot[40] = "";
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, boot, sizeof boot - 1) : 0;
+    if (fd >= 0) close(fd);
+    boot[got > 0 ? got : 0] = '\0';
+    boot[strcspn(boot, "\n")] = '\0';
+    snprintf(out, n, "%s %llu", boot, (unsigned long long)process_space());
+}
+
 uint64_t process_ticks(int pid) {
     process_seen seen;
     return process_look(pid, &seen) ? seen.ticks : 0;

@@ -12,6 +12,7 @@
 #define XT_SRC_BASE_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct process_seen {
@@ -28,5 +29,8 @@ bool process_alive(int pid, uint64_t ticks); /* 0: not known, any process of tha
  * takes its time, and holds its locks until then. */
 bool process_stays_alive(int pid, uint64_t ticks, int wait_ms);
 uint64_t process_space(void); /* the pid namespace that this process's numbers are of; 0: not known */
+/* A text that is the same for two processes which see each other's numbers: of the kernel's boot and process_space. */
+void process_domain(char *out, size_t n);
+void process_host(char *out, size_t n); /* this host's name; "?" when it has none */
 
 #endif

@@ -264,7 +264,7 @@ static void describe_process(blackbox *b) {
     const world *w = world_get();
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    memcpy(b->magic, "xtbox002", sizeof b->magic);
+    memcpy(b->magic, "xtbox003", sizeof b->magic);
     b->size = sizeof *b;
     b->pid = (int32_t)getpid();
     b->parent = (int32_t)getppid();
@@ -273,6 +273,8 @@ static void describe_process(blackbox *b) {
     b->launched = w->launched;
     b->state = BOX_RUNNING;
     b->start_ticks = process_ticks(b->pid);
+    process_host(b->host, sizeof b->host);
+    process_domain(b->domain, sizeof b->domain);
     b->began_unix_s = t.tv_sec;
     b->began_ns = b->beat_ns = clock_ns();
     crash_oom_file(b->oom_file, sizeof b->oom_file);
@@ -314,12 +316,15 @@ static blackbox *new_mapping(const char *temporary, const char **why) {
 
 static blackbox *make(void) {
     const char *folder = blackbox_folder(), *why = NULL;
-    char temporary[560], given[400];
+    char temporary[560], given[400], host[sizeof box->host];
     if (!folder) {
         why = blackbox_folder_problem(given, sizeof given);
         return without(given, why);
     }
-    snprintf(file_name, sizeof file_name, "%s/%d.xtbox", folder, (int)getpid());
+    process_host(host, sizeof host);
+    for (char *c = host; *c; c++)
+        if (*c == '/') *c = '_';
+    snprintf(file_name, sizeof file_name, "%s/%s-%d.xtbox", folder, host, (int)getpid()); /* hosts may share a folder */
     snprintf(temporary, sizeof temporary, "%s.new", file_name);
     blackbox *b = new_mapping(temporary, &why);
     if (b) {
@@ -443,6 +448,10 @@ typedef struct search {
 static bool look(void *user, const box_file *f) {
     search *s = user;
     char folder[600];
+    if (f->elsewhere) { /* of a host that nobody has heard of for a week */
+        if (f->silent_s > 7 * 24 * 3600) unlink(f->path);
+        return true;
+    }
     if (f->alive) return true;
     bool ours = strcmp(f->box.program, s->program) == 0;
     bool old = time(NULL) - f->box.began_unix_s > 7 * 24 * 3600;

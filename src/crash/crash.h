@@ -10,6 +10,8 @@
  *  3. Text is always terminated; numbers are written whole (aligned 8 bytes). A reader may see a step's numbers half
  *     new, half old, never torn ones.
  *  4. Writers: the training thread, except the ring and the report, which any thread may write.
+ *  5. Whether a process of another host lives nobody here can see: its file is read, and never moved or removed but for
+ *     its age. Hosts meet in one folder where XT_STATUS_DIR is on a file system that they share.
  * The files lie in XT_STATUS_DIR, else $XDG_RUNTIME_DIR/xtrain, else /tmp/xtrain-UID: a folder of this user, 0700, or
  * nothing is written. */
 #ifndef XT_SRC_CRASH_H
@@ -27,7 +29,8 @@ enum {
     BOX_HISTORY = 120,
     BOX_REPORT = 16384,
     BOX_COUNTERS = 64,
-    BOX_UNDER_WAY = 20 /* steps after which a run has something to lose */
+    BOX_UNDER_WAY = 20, /* steps after which a run has something to lose */
+    BOX_SILENT_S = 3600 /* a process of another host without a sign of life for so long counts as gone */
 };
 
 /* BOX_REPORTED is the state of a copy in a crash folder that a run wrote while it went on: a failure that the program
@@ -62,7 +65,7 @@ typedef struct box_row { /* live buffers of one line */
 } box_row;
 
 typedef struct blackbox {
-    char magic[8]; /* "xtbox002" */
+    char magic[8]; /* "xtbox003" */
     uint32_t size;
     int32_t pid, parent, rank, world, state, signal, launched;
     uint64_t start_ticks; /* of the process, from /proc: a pid may be used again */
@@ -70,6 +73,8 @@ typedef struct blackbox {
     /* of the memory cgroup when the program began, and when its death was found; -1 unknown */
     int64_t oom_kills, oom_kills_end;
     char oom_file[256]; /* where the count stands, for readers in another cgroup */
+    /* the host's name, and within which processes' numbers say who lives (process_domain); "" unknown */
+    char host[64], domain[64];
     char program[256], folder[512], device[128], versions[256], batch[128];
 
     int64_t beat_ns, step, epoch, device_bytes, device_peak, device_limit, rss, in_flight;
@@ -133,7 +138,9 @@ void crash_folders_prune(void);
 /* --- reading (read.c) --- */
 typedef struct box_file {
     char path[512];
-    bool alive; /* the process that wrote it still runs */
+    bool alive; /* the process that wrote it still runs; of another host: it says so, and has moved of late */
+    bool elsewhere; /* it is a process of another host, or of a container that this one does not see into */
+    double silent_s; /* since its last sign of life; of another host by both clocks of the day */
     blackbox box;
 } box_file;
 const char *blackbox_folder(void); /* of the status files; NULL when there is no safe one */

@@ -21,7 +21,7 @@ int64_t blackbox_kernel_kills(const blackbox *b) {
 static void how_it_ended(const box_file *f, str *out) {
     const blackbox *b = &f->box;
     int64_t kills = blackbox_kernel_kills(b);
-    if (f->alive) {
+    if (f->alive && !f->elsewhere) {
         str_append(out, "It is still running.\n");
     } else if (b->state == BOX_CRASHED && b->signal) {
         str_printf(out, "It was ended by signal %d (%s)%s.\n", b->signal, strsignal(b->signal),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "crash/crash.h"
@@ -74,6 +75,24 @@ static void terminate(char *text, size_t n, const char *kept) {
 #define NAME(field) terminate(field, sizeof(field), "")
 #define LINES(field) terminate(field, sizeof(field), "\n\t")
 
+/* Namespaces of one kernel may have names of their own and yet the same processes; a host that was started anew has the
+ * same name and other processes, of which those of the file are none. */
+static void judge(box_file *f) {
+    const blackbox *b = &f->box;
+    char host[sizeof b->host], domain[sizeof b->domain];
+    struct timespec now;
+    process_host(host, sizeof host);
+    process_domain(domain, sizeof domain);
+    clock_gettime(CLOCK_REALTIME, &now);
+    f->elsewhere = b->host[0] && strcmp(b->host, host) != 0 && strcmp(b->domain, domain) != 0;
+    f->silent_s = f->elsewhere ? (double)(now.tv_sec - b->began_unix_s) - (double)(b->beat_ns - b->began_ns) / 1e9
+                               : (double)(clock_ns() - b->beat_ns) / 1e9;
+    if (f->elsewhere)
+        f->alive = b->state == BOX_RUNNING && f->silent_s < BOX_SILENT_S;
+    else
+        f->alive = process_alive(b->pid, b->start_ticks);
+}
+
 bool blackbox_load(const char *path, box_file *out) {
     memset(out, 0, sizeof *out);
     snprintf(out->path, sizeof out->path, "%s", path);
@@ -84,16 +103,17 @@ bool blackbox_load(const char *path, box_file *out) {
     for (ssize_t n; at < sizeof *b && (n = read(fd, (char *)b + at, sizeof *b - at)) != 0; at += (size_t)n)
         if (n < 0) break;
     close(fd);
-    if (at != sizeof *b || memcmp(b->magic, "xtbox002", sizeof b->magic) != 0 || b->size != sizeof *b) return false;
+    if (at != sizeof *b || memcmp(b->magic, "xtbox003", sizeof b->magic) != 0 || b->size != sizeof *b) return false;
     PATH(b->oom_file), PATH(b->folder);
-    NAME(b->program), NAME(b->device), NAME(b->loss_name), NAME(b->place), NAME(b->recording), NAME(b->note);
+    NAME(b->host), NAME(b->domain), NAME(b->program), NAME(b->device), NAME(b->loss_name), NAME(b->place),
+        NAME(b->recording), NAME(b->note);
     LINES(b->versions), LINES(b->batch), LINES(b->last_error), LINES(b->report);
     for (int i = 0; i < BOX_PLACES; i++) NAME(b->places[i]);
     if (b->n_rows < 0 || b->n_rows > BOX_ROWS) b->n_rows = 0;
     if (b->n_history < 0 || b->n_history > BOX_HISTORY) b->n_history = 0;
     if (b->n_places < 0 || b->n_places >= BOX_PLACES) b->n_places = 0;
     for (int i = 0; i < BOX_ROWS; i++) NAME(b->rows[i].role), NAME(b->rows[i].where), NAME(b->rows[i].path);
-    out->alive = process_alive(b->pid, b->start_ticks);
+    judge(out);
     return true;
 }
 

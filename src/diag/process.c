@@ -15,7 +15,8 @@ static bool list(void *user, const box_file *f) {
     listing *l = user;
     const blackbox *b = &f->box;
     if (!f->alive) {
-        if (b->state == BOX_ENDED) unlink(f->path); /* a killed one stays for its next start and for postmortem */
+        if (b->state == BOX_ENDED && !f->elsewhere)
+            unlink(f->path); /* a killed one stays for its next start and for postmortem */
         return true;
     }
     if (b->state == BOX_CRASHED) return true;
@@ -26,6 +27,8 @@ static bool list(void *user, const box_file *f) {
         p->rank = b->rank;
         p->world = b->world;
         p->alive = true;
+        p->launcher = b->parent;
+        snprintf(p->host, sizeof p->host, "%s", b->host);
         snprintf(p->program, sizeof p->program, "%s", b->program);
         snprintf(p->device, sizeof p->device, "%s", b->device);
         snprintf(p->place, sizeof p->place, "%s", b->place);
@@ -40,7 +43,7 @@ static bool list(void *user, const box_file *f) {
         p->loss = b->loss;
         p->steps_per_s = b->step_rate;
         p->idle_share = b->idle_share;
-        p->seconds = (double)(clock_ns() - b->beat_ns) / 1e9;
+        p->seconds = f->silent_s;
         p->n_history = (int)b->n_history;
         memcpy(p->history, b->history, sizeof p->history);
     }
@@ -73,7 +76,7 @@ static bool tell(void *user, const box_file *f) {
 static bool move_lost(void *user, const box_file *f) {
     telling *t = user;
     char made[600];
-    if (!f->alive && f->box.state != BOX_ENDED && strcmp(f->box.folder, t->folder) == 0)
+    if (!f->alive && !f->elsewhere && f->box.state != BOX_ENDED && strcmp(f->box.folder, t->folder) == 0)
         blackbox_salvage(f, made, sizeof made);
     return true;
 }

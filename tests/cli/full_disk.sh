@@ -101,7 +101,7 @@ cd "$small" && mkdir -m 700 s && rm -f "$tmp/go"
 "$tmp/steps" 400 "$tmp/go" $how >"$tmp/said" 2>"$tmp/out" &
 pid=$!
 if [ "$when" = half ]; then
-    until [ -e s/$pid.xtbox ] || ! kill -0 $pid; do sleep 0.01; done
+    until compgen -G "s/*-$pid.xtbox" >/dev/null || ! kill -0 $pid; do sleep 0.01; done
     sh "$tmp/fill"
 fi
 : >"$tmp/go"

@@ -26,7 +26,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
 
 static void fill(blackbox *b) {
     memset(b, 0, sizeof *b);
-    memcpy(b->magic, "xtbox002", sizeof b->magic);
+    memcpy(b->magic, "xtbox003", sizeof b->magic);
     b->size = sizeof *b;
     b->pid = 0x7ffffff0;
     b->state = BOX_CRASHED;
