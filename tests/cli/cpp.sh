@@ -21,8 +21,8 @@ for compiler in g++ clang++; do
         check "$compiler -std=$standard: it is what C does" [ $? = 0 ]
     done
     for optimize in -O0 -O2; do
-        $compiler -std=c++17 -w -g $optimize -DWITH_LINES ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" \
-            "$root/tests/cli/cpp.cpp" -o test -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" >out 2>&1
+        $compiler -std=c++17 -w -g $optimize -DWITH_LINES ${ASAN_BUILD:+-fsanitize=address,undefined} \
+            -I"$root/include" "$root/tests/cli/cpp.cpp" -o test -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" >out 2>&1
         check "$compiler -g $optimize" [ $? = 0 ]
         ./test >out 2>&1
         check "$compiler -g $optimize: lines are the program's" [ $? = 0 ]
