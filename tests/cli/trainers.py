@@ -5,8 +5,7 @@ trainers.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws a training: 
 data, optimizer, schedule, accumulation, clipping, precision, averaged weights, values logged in all steps or in some,
 validations. One program trains it three times: with the Trainer; in a plain loop that spells out what the Trainer
 does; and with the Trainer in two processes, the second of which resumes what the first one left. Weights, rates and
-rows of metrics must be the same. What differs is printed with its seed, by which it is tried again. Not drawn: a metric
-of counts (f1) under an `if`, whose sums a resumed epoch loses where it is not logged again."""
+rows of metrics must be the same. What differs is printed with its seed, by which it is tried again."""
 import csv
 import glob
 import os
@@ -167,7 +166,7 @@ SCHEDULES = ["xt_step_schedule(o, .step_size = 2, .gamma = 0.5@each@)", "xt_cosi
 
 def logs(r, letter, n):
     lines = [(r.choice(WHEN), log) for log in r.sample(LOGS, n)]
-    return "\n".join(("" if "xt_f1" in log else when) + log % (letter + str(i)) for i, (when, log) in enumerate(lines))
+    return "\n".join(when + log % (letter + str(i)) for i, (when, log) in enumerate(lines))
 
 
 def draw(r):
