@@ -99,9 +99,9 @@ static bool changes(const xt_src *src, const char *what, xt_dtype t, double v, c
 }
 
 /* --- what a number is in a dtype --- */
-/* Doubles beyond are whole as well, but nobody counts there. */
+/* Beyond 2^53 not every whole number is a double, but each double is one, and exact in i64. */
 static bool is_whole(double v) {
-    return v == floor(v) && fabs(v) < 9e15;
+    return v == floor(v) && fabs(v) < 0x1p63;
 }
 
 xt_dtype ops_beside_number(xt_dtype t, double v) {

@@ -135,8 +135,22 @@ static void numbers_for_tensors(void **state) {
     same(xt_add(xt_add(xt_add(xt_add(xt_add(xt_add(xt_add(xt_add(x, 1), 1), 1), 1), 1), 1), 1), 1), xt_add(x, 8));
 }
 
+/* They stay integers beside integers, beyond 2^53 too, where f32 would be millions away. */
+static void large_whole_numbers(void **state) {
+    (void)state;
+    static const int64_t some[3] = {3, -5, INT64_C(1) << 61}, large = INT64_C(1152921504606846976); /* 2^60 */
+    xt_tensor x = xt_from_array(some, XT_I64, 3), n = xt_scalar((double)large, XT_I64);
+    same(xt_add(x, large), xt_add(x, n));
+    same(xt_sub_(large, x), xt_sub_(n, x));
+    same(xt_maximum(x, large), xt_maximum(x, n));
+    same(xt_floor_divide(x, large), xt_floor_divide(x, n));
+    same(xt_clamp(x, -1e18, 1e18), xt_maximum(xt_minimum(x, xt_scalar(1e18, XT_I64)), xt_scalar(-1e18, XT_I64)));
+    assert_int_equal(xt_dtype_of(xt_add(x, 1e18)), XT_I64);
+    assert_int_equal(xt_dtype_of(xt_add(x, 1e19)), XT_F32); /* beyond i64 */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(axes), cmocka_unit_test(once),
-                                       cmocka_unit_test(numbers_for_tensors)};
+                                       cmocka_unit_test(numbers_for_tensors), cmocka_unit_test(large_whole_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
