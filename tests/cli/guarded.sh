@@ -1,7 +1,7 @@
 #!/bin/bash
 # The compiler's tests with no memory behind any allocation (tests/guard.c), in each instruction set: our kernels, those
 # made at run time, oneDNN's and OpenBLAS's neither read nor write behind what they were given.
-# GUARDED: the tests; those of a second or two unless it is set. GUARDED_SECONDS: how long each may take
+# GUARDED: the tests; those of a few seconds unless it is set (tests/slow/guarded.sh: all). GUARDED_SECONDS: how long each may take
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -27,7 +27,7 @@ cc -O0 "$tmp/behind.c" -o "$tmp/behind"
 guarded "$tmp/behind" 2>/dev/null
 check "a read of one word too many ends the program" [ $? = 139 ]
 for t in ${GUARDED:-chwn conv conv_random index jit layout linalg ops packed passes random reduce reduce_fused rng \
-    simd sort special special_rows views}; do
+    simd sort special special_rows}; do
     for set in "" avx2 base; do
         guarded "$BUILD/test_cpu_$t" $set
         check "test_cpu_$t${set:+ with $set}" [ $? = 0 ]
