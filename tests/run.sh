@@ -11,8 +11,10 @@ cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
 shift
 jobs=${TEST_JOBS:-$(nproc)}
-# These compare what stands in /dev/shm or runs before and after.
+# These compare what stands in /dev/shm or runs before and after. They come last, so that no long test before them is
+# waited for with the other processors idle.
 alone=' cli/hosts cli/nodes slow/* '
+last=()
 export XT_PLUGIN_DIR=$build XT_CACHE=off XT_SUMMARY=off BUILD=$build XTRAIN=$build/xtrain PATH=$build:$PATH
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0:allocator_may_return_null=1} \
     UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
@@ -126,7 +128,12 @@ for suite in "$@"; do
         environments) environments $(sed -n 's/^\([a-z][^ ]*\) .*/\1/p' tests/environments.txt) ;;
         environment:*) environments "${suite#environment:}" ;;
         cli) for t in tests/cli/*.sh; do
-            [ "$(basename "$t")" != expect.sh ] && run "cli/$(basename "$t" .sh)" 600 bash "$t"
+            name=cli/$(basename "$t" .sh)
+            if [[ $alone == *" $name "* ]]; then
+                last+=("$name")
+                continue
+            fi
+            [ "$name" != cli/expect ] && run "$name" 600 bash "$t"
         done ;;
         examples) for t in tests/examples/*.sh; do
             [ "$(basename "$t")" != lib.sh ] && [ -f "$t" ] && run "examples/$(basename "$t" .sh)" 600 bash "$t"
@@ -142,6 +149,7 @@ for suite in "$@"; do
         *) run "$suite" 600 bash "$suite" ;;
     esac
 done
+for name in "${last[@]}"; do run "$name" 600 bash "tests/$name.sh"; done
 wait
 read -r passed failed skipped < <(awk '{p += $1; f += $2; s += $3} END {print p + 0, f + 0, s + 0}' "$tmp/counts")
 names=$(awk '$2 > 0 {printf " %s", $4}' "$tmp/counts")

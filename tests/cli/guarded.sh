@@ -1,7 +1,8 @@
 #!/bin/bash
 # The compiler's tests with no memory behind any allocation (tests/guard.c), in each instruction set: our kernels, those
 # made at run time, oneDNN's and OpenBLAS's neither read nor write behind what they were given.
-# GUARDED: the tests; those of a few seconds unless it is set (tests/slow/guarded.sh: all). GUARDED_SECONDS: how long each may take
+# GUARDED: the tests; those of a few seconds unless it is set (tests/slow/guarded.sh: all).
+# GUARDED_SECONDS: how long each may take
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
