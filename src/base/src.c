@@ -174,7 +174,7 @@ static src_id own_line(const frame *f) {
  * the library's functions as the first frames, which are known to be inside. */
 __attribute__((noinline)) static src_id line_above(const void *from) {
     void *stack[FRAMES_MAX];
-    int n = backtrace(stack, FRAMES_MAX), i = 0;
+    int n = backtrace(stack, FRAMES_MAX), i = 1; /* 0 is this function, or a sanitizer's backtrace */
     src_id first = 0;
     while (from && i < n && stack[i] != from) i++;
     for (; i < n; i++) {

@@ -27,7 +27,8 @@ static int train(int rank, void *arg) {
 }
 int main(void) { return xt_launch(train, NULL); }
 C
-cc "$tmp/steps.c" -I"$root/include" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -o "$tmp/steps" || exit 1
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$tmp/steps.c" -I"$root/include" -L"$BUILD" -lxtrain \
+    -Wl,-rpath,"$BUILD" -o "$tmp/steps" || exit 1
 cd "$tmp" || exit 1
 on() { # on HOST OPTIONS_OF_UNSHARE COMMAND...
     local host=$1 how=$2
