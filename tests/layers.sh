@@ -105,6 +105,11 @@ folders=$(printf '%s\n' "${!may[@]}" | paste -sd'|')
 verdict "$(grep -rnE --exclude-dir=device "^#include \"($folders)/" cli models examples include 2>/dev/null)"
 # A thread may use what the process may (src/base/cpus.h).
 verdict "$(grep -rn --include=*.c 'pthread_create(' src | grep -v '^src/base/cpus')"
+# A program that a test links has the library's sanitizers, or the script says what it does where there are some.
+verdict "$(for t in tests/cli/*.sh tests/examples/*.sh; do
+    grep -q ASAN_BUILD "$t" && continue
+    sed -e :a -e '/\\$/N; s/\\\n//; ta' "$t" | grep -- '-lxtrain' | grep -v asan | sed "s|^|$t: no ASAN_BUILD: |"
+done)"
 # Who adds a file says in the walk what it is for.
 verdict "$(tools/walk.sh)"
 echo "$passed passed, $failed failed"

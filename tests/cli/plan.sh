@@ -122,7 +122,7 @@ int main(void) {
     return xt_finish();
 }
 C
-cc "$tmp/attends.c" -I"$root/include" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -o "$tmp/attends" || exit 1
+cc $asan "$tmp/attends.c" -I"$root/include" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -o "$tmp/attends" || exit 1
 XT_PASSES=-tile "$x" plan --remedies -- "$tmp/attends" >"$out" 2>"$tmp/err"
 check "a program of one's own is told the option" \
     grep -q '2x2x96x96 of attends.c:4 .* xt_self_attention with .tile = 48 keeps 1/2 of it' "$out"
