@@ -47,7 +47,7 @@ typedef struct log_row { /* valid during the call */
     size_t n;
     const log_value *values;
     const void *owner; /* see log_enter */
-    int64_t of; /* log_number */
+    int64_t of; /* log_engine_number */
 } log_row;
 typedef enum log_artifact_kind { LOG_HISTOGRAM, LOG_IMAGE, LOG_TEXT } log_artifact_kind;
 enum { LOG_BINS = 30 };
@@ -158,11 +158,9 @@ void log_close(void); /* drains, closes the sinks, forgets the metrics */
  * log_loss_watch. */
 void log_loss_seen(log_stage stage, const char *name, double v, int64_t step);
 void log_loss_watch(void);
-/* A trainer's engine has a number of its own, under which its newest values are found; NULL: 0, that of all loops
- * without a trainer. */
-int64_t log_number(const struct log_engine *e);
-/* The newest written value of that name in these rows; false: there is none. Any thread. */
-bool log_find(int64_t of, const char *name, double *out);
+/* The newest value of that name in the rows of a trainer's engine, or NULL: of loops without a trainer; false: there is
+ * none. Any thread. */
+bool log_find(const struct log_engine *of, const char *name, double *out);
 double log_latest(const char *name); /* of a loop without a trainer; NaN: none */
 /* newest written sums of a metric that has some; their number, 0 if none */
 size_t log_sums(const char *name, double *out, size_t n);

@@ -12,7 +12,7 @@ void log_engine_set(log_engine *e) {
     engine = e;
 }
 
-int64_t log_number(const log_engine *e) {
+int64_t log_engine_number(const log_engine *e) {
     return e ? e->number : 0;
 }
 

@@ -89,7 +89,7 @@ typedef struct log_engine { /* of a thread, or of a trainer, while it is the thr
     int64_t open_steps; /* not 0: a compiled call has made the steps so many, and what is logged behind it is of it */
     bool plain; /* one has logged values */
     bool row_was_due; /* in the loop, of training: its length says so, whatever was logged */
-    int64_t number; /* of a trainer's: from 1 */
+    int64_t number; /* of a trainer's: from 1, and never another's */
     bool own_sinks; /* see log_enter */
     struct log_unread *unread; /* log_unread.c */
     size_t n_unread, cap_unread;
@@ -149,6 +149,7 @@ void log_between_free(log_engine *e);
 
 /* log_engine.c */
 log_engine *log_engine_peek(void); /* NULL when nothing was logged on this thread */
+int64_t log_engine_number(const log_engine *e); /* 0: NULL, or of no trainer */
 void log_engine_set(log_engine *e); /* for log_thread.c */
 const void *log_owner(void); /* of rows and sinks that this thread makes now; NULL: all */
 bool log_muted(log_engine *e, const char *what, const char *name); /* says so once */

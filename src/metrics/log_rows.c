@@ -34,7 +34,7 @@ static void begin_row(log_job *j, log_stage s, bool epoch_level, int64_t step) {
                        .samples = p->samples * world_get()->size,
                        .wall = now(),
                        .owner = log_owner(),
-                       .of = log_number(log_engine_peek())};
+                       .of = log_engine_number(log_engine_peek())};
     log_job_number(j);
 }
 

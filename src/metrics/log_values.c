@@ -75,9 +75,9 @@ void log_values_remember(const log_row *row) {
     pthread_mutex_unlock(&lv.lock);
 }
 
-bool log_find(int64_t of, const char *name, double *out) {
+bool log_find(const log_engine *of, const char *name, double *out) {
     value_key key;
-    size_t n = key_of(of, name, &key);
+    size_t n = key_of(log_engine_number(of), name, &key);
     pthread_mutex_lock(&lv.lock);
     const double *v = lv.latest && n ? map_get(lv.latest, &key, n) : NULL;
     if (v) *out = *v;
@@ -89,7 +89,7 @@ bool log_find(int64_t of, const char *name, double *out) {
 
 double log_latest(const char *name) {
     double v;
-    return log_find(0, name, &v) ? v : NAN;
+    return log_find(NULL, name, &v) ? v : NAN;
 }
 
 void log_values_forget(void) {

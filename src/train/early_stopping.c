@@ -58,7 +58,7 @@ static void tell_stop(const xt_trainer *t, stopper *e) {
 static void check_value(xt_trainer *t, stopper *e) {
     double v = xt_trainer_metric(t, e->o.monitor, true);
     double probe;
-    if (isnan(v) && !log_find(log_number(t->log), e->o.monitor, &probe)) {
+    if (isnan(v) && !log_find(t->log, e->o.monitor, &probe)) {
         if (e->o.strict != XT_OFF) lazy_fail(log_not_logged("xt_early_stopping", e->o.monitor));
         return;
     }

@@ -216,7 +216,7 @@ void model_checkpoint_sweep(const xt_trainer *t) {
 /* Before the first validation of this fit its values are not there: such a save is of last.ckpt alone. */
 static bool too_early(const xt_trainer *t, const saver *m) {
     double probe;
-    if (!m->o.monitor || !t->val || t->validated || log_find(log_number(t->log), m->o.monitor, &probe)) return false;
+    if (!m->o.monitor || !t->val || t->validated || log_find(t->log, m->o.monitor, &probe)) return false;
     log_once("model_checkpoint", XT_SEV_INFO,
              "xt_model_checkpoint: %s has no value before the first validation; until then only last.ckpt is kept",
              m->o.monitor);
@@ -228,8 +228,7 @@ static xt_status score_of(xt_trainer *t, const saver *m, double *out) {
     *out = -(double)t->global_step;
     if (!m->o.monitor) return NULL;
     double v = xt_trainer_metric(t, m->o.monitor, true), probe;
-    if (isnan(v) && !log_find(log_number(t->log), m->o.monitor, &probe))
-        return log_not_logged("xt_model_checkpoint", m->o.monitor);
+    if (isnan(v) && !log_find(t->log, m->o.monitor, &probe)) return log_not_logged("xt_model_checkpoint", m->o.monitor);
     monitors_tell(t, "xt_model_checkpoint", m->o.monitor, v);
     *out = isnan(v) ? INFINITY : m->o.mode == XT_MAX ? -v : v;
     return NULL;

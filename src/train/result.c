@@ -127,7 +127,7 @@ int result_summary(xt_trainer *t, const xt_src *src) {
     static const char *const usual[] = {"train/loss", "loss", "train_loss"};
     char early[96] = "";
     for (size_t i = BASE_COUNT(usual); i-- > 0;) /* a name that this fit has rows of */
-        if (log_find(log_number(t->log), usual[i], &loss))
+        if (log_find(t->log, usual[i], &loss))
             snprintf(early, sizeof early, "xt_early_stopping(.monitor = \"%s\") ends it soon; ", usual[i]);
     log_msg(XT_SEV_ERROR,
             "the fit ended with a loss of %s and no model: %.0f of %d parameter tensors hold NaN or Inf, as do the "

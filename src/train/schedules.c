@@ -11,7 +11,7 @@ static bool monitored(xt_trainer *t, const xt_scheduler *s, double *out) {
     const char *name = s->plateau->o.monitor;
     double probe;
     *out = xt_trainer_metric(t, name, true);
-    if (!isnan(*out) || log_find(log_number(t->log), name, &probe)) return true;
+    if (!isnan(*out) || log_find(t->log, name, &probe)) return true;
     schedule_fail(s, log_not_logged("xt_plateau_schedule", name));
     return false;
 }

@@ -139,8 +139,7 @@ static void report(xt_trainer *t, detector *d, int64_t count) {
 /* Looks at what has arrived, without waiting; at the end of an epoch at everything. */
 static void look(xt_trainer *t, detector *d) {
     double count;
-    if (log_find(log_number(t->log), "spikes", &count) && isfinite(count) && (int64_t)count > d->seen)
-        report(t, d, (int64_t)count);
+    if (log_find(t->log, "spikes", &count) && isfinite(count) && (int64_t)count > d->seen) report(t, d, (int64_t)count);
 }
 
 static void step_end(xt_trainer *t, void *user) {

@@ -29,11 +29,10 @@ static const struct {
 enum { KNOWN = sizeof known / sizeof *known };
 static struct sigaction before[KNOWN];
 static bool taken[KNOWN];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `taken`, `before` and `fits` */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of those around it, but fits_here and caught */
 static int fits; /* under way: more than one in a hook of another, which share what has been taken and caught */
 static __thread int fits_here; /* of them, this thread's */
-static pthread_key_t thread_key;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool listens; /* to the ends of threads */
 static volatile sig_atomic_t caught;
 
 static void note_signal(int number, siginfo_t *info, void *context) {
@@ -113,14 +112,6 @@ static void set_interruptible(bool on) {
     pthread_mutex_unlock(&saving);
 }
 
-static void thread_ends(void *unused) {
-    (void)unused;
-    stopping_left();
-}
-static void make_key(void) {
-    pthread_key_create(&thread_key, thread_ends);
-}
-
 void stopping_begin(xt_trainer *t) {
     t->stop = t->stopping = false;
     t->stop_signal = 0;
@@ -128,9 +119,9 @@ void stopping_begin(xt_trainer *t) {
     set_interruptible(true);
     stopping_saved(t->saved_last);
     memset(t->signals_taken, 0, sizeof t->signals_taken);
-    pthread_once(&once, make_key);
-    pthread_setspecific(thread_key, &fits_here);
     pthread_mutex_lock(&lock);
+    if (!listens) lazy_at_thread_end(stopping_left);
+    listens = true;
     fits_here++;
     if (fits++ == 0) caught = 0;
     for (int i = 0; i < KNOWN; i++) {

@@ -370,7 +370,7 @@ double train_metric_of(const xt_trainer *t, const char *name) {
     for (size_t i = 0; name && i < BASE_COUNT(endings); i++) {
         double v;
         snprintf(full, sizeof full, "%s%s", name, endings[i]);
-        if (log_find(t ? log_number(t->log) : 0, full, &v)) return v;
+        if (log_find(t ? t->log : NULL, full, &v)) return v;
     }
     return NAN;
 }

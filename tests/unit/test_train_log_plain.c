@@ -165,7 +165,8 @@ static void check_passes(const char *run, int names, int every) {
         xt_no_grad_end();
         log_drain();
         double now;
-        if (!log_find(0, "v", &now) || now != epoch * 10 + 0.5) same("the validation's value", "another", "its mean");
+        if (!log_find(NULL, "v", &now) || now != epoch * 10 + 0.5)
+            same("the validation's value", "another", "its mean");
         xt_train(p.m);
         if (epoch == 0) before = counter_get(COUNTER_compiles);
     }

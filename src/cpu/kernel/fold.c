@@ -4,11 +4,10 @@
  * Dims, merged where neighbours are both kept or both reduced, alternate. Where the innermost are kept, a row of
  * results folds row after row. Where they are reduced, a row of partial results does, and is folded in halves at the
  * end (sums of types that simd.h has are of a whole run at once); short innermost dims are gathered, so that a row is
- * many results' elements. Regions that are not known to
- * commute (an argmax keeps the left one of two NaN; pairs that compose) meet elements in their order, as the
- * specification asks: a row of partial results then has a stretch of neighbours behind each, and neighbours are folded
- * at the end. Few results of much work are made in `parts` pieces, by a rule that looks at shapes only. Initial values
- * join once, at the end. f16 accumulates in f32. */
+ * many results' elements. Regions that are not known to commute (an argmax keeps the left one of two NaN; pairs that
+ * compose) meet elements in their order, as the specification asks: a row of partial results then has a stretch of
+ * neighbours behind each, and neighbours are folded at the end. Few results of much work are made in `parts` pieces, by
+ * a rule that looks at shapes only. Initial values join once, at the end. f16 accumulates in f32. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/kernel/region_order.h"
 #include "cpu/kernel/region_rows.h"
