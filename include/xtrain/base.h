@@ -329,14 +329,17 @@ typedef enum xt_dtype {
 #endif
 
 /* A dtype where a number belongs (a dim, a count, an axis, a factor: xt_linear(m, "fc", x, XT_F32)) would be its
- * number: a mistake as well. XT_NUMBER_ gives its argument, XT_NUMBERS_ looks at the first ten of a list, and
- * XT_NO_DTYPE_ at those of a call that takes lists in place, by their texts: none of them is the name of a dtype. */
+ * number: a mistake as well, as is a tensor (xt_concat(x, y, 0)). XT_NUMBER_ gives its argument, XT_NUMBERS_ looks at
+ * the first ten of a list, and XT_NO_DTYPE_ at those of a call that takes lists in place, by their texts: none of them
+ * is the name of a dtype. */
 #ifdef __cplusplus
 }
+struct xt_tensor;
 template <class T> constexpr T xt_number_of_(T number) {
     return number;
 }
 int xt_number_of_(xt_dtype) = delete; /* a dtype stands where a number belongs */
+int xt_number_of_(xt_tensor) = delete; /* a tensor stands where a number belongs */
 template <class T> constexpr int64_t xt_or_0_(T number) {
     return static_cast<int64_t>(number);
 }
@@ -349,6 +352,7 @@ struct xt_number_ { /* a dim or an axis as the caller gives it; INT64_MIN: none 
     constexpr xt_number_() : n(INT64_MIN) {}
     template <class T> constexpr xt_number_(T number) : n(static_cast<int64_t>(number)) {}
     xt_number_(xt_dtype) = delete; /* a dtype stands where a number belongs */
+    xt_number_(xt_tensor) = delete; /* a tensor stands where a number belongs */
     xt_number_(float) = delete; /* a fraction stands where a dim or an axis belongs */
     xt_number_(double) = delete; /* a fraction stands where a dim or an axis belongs */
     constexpr operator int64_t() const { return n; }
@@ -390,7 +394,13 @@ typedef int64_t xt_number_;
 #define XT_DTYPE_AS_NUMBER_                                                                               \
     "a dtype stands where a number belongs: a dim, a count, an axis or a factor; xt_zeros(XT_F32, 2, 3) " \
     "and xt_from_array(data, XT_F32, 2, 3) take the dtype first"
-#define XT_NUMBER_(number) (XT_CHECK_(!XT_IS_DTYPE_(number), XT_DTYPE_AS_NUMBER_), (number))
+#define XT_IS_TENSOR_(number) _Generic((number), xt_tensor : 1, default : 0)
+#define XT_TENSOR_AS_NUMBER_                                                                                \
+    "a tensor stands where a number belongs: a dim, a count, an axis or a factor; a list of tensors comes " \
+    "behind its count, as in xt_concat(2, XT_TENSORS(x, y), 0)"
+#define XT_NUMBER_(number)                                                                                           \
+    (XT_CHECK_(!XT_IS_DTYPE_(number), XT_DTYPE_AS_NUMBER_), XT_CHECK_(!XT_IS_TENSOR_(number), XT_TENSOR_AS_NUMBER_), \
+     (number))
 #define XT_NUMBERS_(...) XT_TEN_NUMBERS_(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 #define XT_TEN_NUMBERS_(a, b, c, d, e, f, g, h, i, j, ...)                                                \
     XT_CHECK_(!(XT_IS_DTYPE_(a) | XT_IS_DTYPE_(b) | XT_IS_DTYPE_(c) | XT_IS_DTYPE_(d) | XT_IS_DTYPE_(e) | \

@@ -28,6 +28,7 @@ inline xt_list xt_axes_of_(int64_t axis) {
     return {1, {axis}};
 }
 void xt_axes_of_(xt_dtype) = delete; /* a dtype stands where a number belongs */
+void xt_axes_of_(xt_tensor) = delete; /* a tensor stands where a number belongs */
 #define XT_AXES_OF_(axes) xt_axes_of_(axes)
 template <int N> struct xt_tensor_array_ { xt_tensor d[N]; };
 template <class... T> inline xt_tensor_array_<sizeof...(T)> xt_tensor_array_of_(T... v) {

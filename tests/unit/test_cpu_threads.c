@@ -18,6 +18,12 @@
 static const char *self;
 static bool all_rows;
 enum { MOST = 8 };
+/* Other sets have other code of OpenBLAS's and oneDNN's, which no sanitizer looks into: one set is enough there. */
+#ifdef __SANITIZE_ADDRESS__
+enum { SETS = 1 };
+#else
+enum { SETS = 100 };
+#endif
 
 /* --- rows --- */
 static uint64_t digest = 14695981039346656037u;
@@ -433,7 +439,7 @@ static void products_by_onednn(void **state) {
     static const char *const levels[] = {"avx512", "avx2", "base"};
     char kernels[64], bits[32], env[64];
     size_t failed = 0;
-    for (size_t i = 0; i < BASE_COUNT(levels); i++) {
+    for (size_t i = 0; i < BASE_COUNT(levels) && i < SETS; i++) {
         snprintf(env, sizeof env, "XT_CPU_FEATURES=%s", levels[i]);
         failed += !rows_of("onednn", env, all_rows, kernels, bits);
     }
@@ -445,7 +451,7 @@ static void every_set_of_kernels(void **state) {
     char own[64], kernels[64], bits[32], env[64];
     size_t failed = !rows_under("-u OPENBLAS_CORETYPE", all_rows, own, bits);
     bool library = blas_get() != NULL;
-    for (size_t i = 0; i < BASE_COUNT(cores) && library; i++) {
+    for (size_t i = 0; i < BASE_COUNT(cores) && i < SETS && library; i++) {
         if (cores[i].slow && !all_rows) continue;
         /* a set that would end the process is not taken: the processor's own is */
         const char *expected = blas_core_runs(cores[i].core) ? cores[i].core : own;
@@ -457,7 +463,7 @@ static void every_set_of_kernels(void **state) {
             print_error("%s ran the kernels of %s\n", env, kernels);
         }
     }
-    failed += !rows_under("XT_CPU_FEATURES=avx2", all_rows, kernels, bits);
+    if (SETS > 1) failed += !rows_under("XT_CPU_FEATURES=avx2", all_rows, kernels, bits);
     if (failed) fail_msg("%zu sets of kernels", failed);
     if (!library) printf("skip all sets of kernels but one: OpenBLAS is not installed\n");
 }
