@@ -228,6 +228,34 @@ static void a_loop_of_gradients_alone(void **state) {
     assert_true(xt_mark_step());
 }
 
+/* So are 499 values that are read, of a step each; an evaluation of one sample at a time whose step goes on is one. */
+static void a_loop_of_reads_alone(void **state) {
+    (void)state;
+    xt_module *m = net();
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 499; i++) xt_item(loss_of(m, x()));
+        assert_true(xt_mark_step());
+    }
+    silent();
+    for (int i = 0; i < 500; i++) xt_item(loss_of(m, x()));
+    told("values were read 500 times and nothing has ended the step");
+}
+
+/* Updates by hand: one state 200 times, not 300 states once. */
+static void a_loop_of_assignments_alone(void **state) {
+    (void)state;
+    xt_tensor many[300];
+    for (int i = 0; i < 300; i++) many[i] = xt_state("many", XT_F32, 2);
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 300; i++) xt_assign(many[i], xt_add_scalar(many[i], 1));
+        assert_true(xt_mark_step());
+    }
+    silent();
+    for (int i = 0; i < 200; i++) xt_assign(many[7], xt_mul_scalar(many[7], 0.5));
+    told("xt_assign has set the same state 200 times and nothing has ended the step");
+    for (int i = 0; i < 300; i++) xt_drop(many[i]);
+}
+
 /* A state that is handed on: with its gradients, or without. */
 static xt_tensor cell(xt_module *m, xt_tensor in, void *user) {
     (void)user;
@@ -445,6 +473,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(adversaries, begin, end),
         cmocka_unit_test_setup_teardown(gathering_beside_another, begin, end),
         cmocka_unit_test_setup_teardown(a_loop_of_gradients_alone, begin, end),
+        cmocka_unit_test_setup_teardown(a_loop_of_reads_alone, begin, end),
+        cmocka_unit_test_setup_teardown(a_loop_of_assignments_alone, begin, end),
         cmocka_unit_test_setup_teardown(a_state_that_is_not_detached, begin, end),
         cmocka_unit_test_setup_teardown(clipping_in_front, begin, end),
         cmocka_unit_test_setup_teardown(training_in_evaluation_mode, begin, end),

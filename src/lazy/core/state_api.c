@@ -1,5 +1,6 @@
 /* States of the user's own: the same slots that parameters and batch-norm statistics live in. */
 #include "lazy/core/ctx.h"
+#include "lazy/core/unended.h"
 
 xt_tensor xt_state_at(const xt_src *src, const char *name, xt_dtype dtype, const int64_t *dims) {
     int rank = 0;
@@ -29,5 +30,6 @@ void xt_assign_at(const xt_src *src, xt_tensor state, xt_tensor value) {
                        "xt_assign: the tensor is no state; xt_state makes one, and a module's tensors are states"));
         return;
     }
+    lazy_repeats(LAZY_REPEATED_ASSIGN, c->step, state, src);
     lazy_assign(state, s && s->grad_leaf ? without_history(c, value) : value);
 }

@@ -6,6 +6,7 @@
  * file turns complex gradients around on their way in and out. */
 #include "lazy/core/left.h"
 #include "lazy/core/layout.h"
+#include "lazy/core/unended.h"
 #include "lazy/step/step.h"
 #include "lazy/step/swept.h"
 #include "grad/grad.h"
@@ -292,7 +293,8 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
     }
     if (!lazy_detached_graft(c, src, "xt_backward", root)) return;
     c->swept = true;
-    lazy_swept_count(c->step, c->used.updates > 0, src);
+    lazy_swept_count(src);
+    if (c->used.updates == 0) lazy_repeats(LAZY_REPEATED_BACKWARD, c->step, (xt_tensor){0}, src);
     lazy_iteration_swept(c, root);
     if (lazy_slot_of(c, loss)) lazy_slot_of(c, loss)->is_loss = true;
     leaves l = {0};

@@ -4,27 +4,14 @@
 #include "lazy/step/step.h"
 
 lazy_swept *lazy_swept_here(void) {
-    static _Thread_local lazy_swept s = {.step = -1, .updated = -1, .mixed_step = -1};
+    static _Thread_local lazy_swept s = {.updated = -1, .mixed_step = -1};
     return &s;
 }
 
-/* Each call walks through all that the step has, so a loop that nothing ends takes the square of its iterations. One
- * that makes updates ends its steps, or is told why not (iteration.c). */
-void lazy_swept_count(int64_t step, bool updated, const xt_src *src) {
-    enum { A_LOOP = 100 };
-    static atomic_bool told;
+void lazy_swept_count(const xt_src *src) {
     lazy_swept *s = lazy_swept_here();
     s->calls++;
     s->at = src_intern(src);
-    s->in_step = s->step == step ? s->in_step + 1 : 1;
-    s->step = step;
-    if (updated || s->in_step != A_LOOP || world_get()->rank != 0 || lazy_rehearsing() || atomic_exchange(&told, true))
-        return;
-    log_msg(XT_SEV_WARNING,
-            "%s:%d: xt_backward was called %d times and nothing has ended the step: all of it becomes one program, and "
-            "each call takes longer than the one before. xt_mark_step() at the end of the loop's body ends a step; "
-            "gradients add up over it until xt_optimizer_step takes them",
-            src ? src->file : "?", src ? src->line : 0, (int)A_LOOP);
 }
 
 static lazy_slot *gradient_of(xt_tensor param) {

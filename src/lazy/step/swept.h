@@ -7,7 +7,6 @@
 typedef struct lazy_swept {
     int64_t calls;
     src_id at; /* the last */
-    int64_t step, in_step; /* the step of the last call, and the calls in it */
     int64_t updated; /* the last step in which an optimizer stepped; -1: none */
     /* In step mixed_step xt_backward at `at` has added to a gradient of `mixed` that another line (mixed_by) left there
      * in an earlier step, and an optimizer has stepped since. */
@@ -16,8 +15,7 @@ typedef struct lazy_swept {
     int64_t mixed_step;
 } lazy_swept;
 lazy_swept *lazy_swept_here(void);
-/* xt_backward is called in that step, in which an optimizer has stepped already, or not */
-void lazy_swept_count(int64_t step, bool updated, const xt_src *src);
+void lazy_swept_count(const xt_src *src); /* xt_backward is called */
 
 /* A call of xt_backward behind the first `calls` has added to the parameter's gradient: its line, else 0. */
 src_id lazy_swept_since(xt_tensor param, int64_t calls);

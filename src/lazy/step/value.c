@@ -2,6 +2,7 @@
  * alone, so the training program stays the same and backward stays right; the price (what is computed twice) is counted
  * and reported with the line. */
 #include "lazy/core/layout.h"
+#include "lazy/core/unended.h"
 #include "lazy/step/step.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ static xt_status buffer_now(lazy_ctx *c, xt_tensor t, lazy_cause cause, const xt
         *out = s->buf;
         return s->buf ? NULL : status_new(XT_FAILED_PRECONDITION, src, "this tensor has no value");
     }
+    lazy_repeats(LAZY_REPEATED_READ, c->step, (xt_tensor){0}, src);
     int32_t none = -1;
     lazy_requester requester = {cause == LAZY_ITEM ? "xt_item" : "xt_read", src_intern(src)};
     lazy_roots r = {.n = 1, .cap = 1, .values = &s->value, .alias_leaf = &none, .requesters = &requester};

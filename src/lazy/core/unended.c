@@ -1,0 +1,46 @@
+/* See unended.h. */
+#include "lazy/core/unended.h"
+
+#include <stdatomic.h>
+
+#include "lazy/core/ctx.h"
+
+/* How often in one step makes a loop of it, and what is said then. */
+static const struct {
+    int a_loop;
+    const char *found;
+} kinds[] = {
+    [LAZY_REPEATED_BACKWARD] = {100, "xt_backward was called %d times and nothing has ended the step: all of it "
+                                     "becomes one program, and each call takes longer than the one before. "},
+    [LAZY_REPEATED_READ] = {500, "values were read %d times and nothing has ended the step: all that was recorded "
+                                 "stays in it, and each read takes longer than the one before. "},
+    [LAZY_REPEATED_ASSIGN] = {200, "xt_assign has set the same state %d times and nothing has ended the step: all of "
+                                   "it becomes one program. "},
+};
+static const char *const cures[] = {
+    [LAZY_REPEATED_BACKWARD] = "xt_mark_step() at the end of the loop's body ends a step; gradients add up over it "
+                               "until xt_optimizer_step takes them",
+    [LAZY_REPEATED_READ] = "xt_mark_step() at the end of the loop's body ends a step",
+    [LAZY_REPEATED_ASSIGN] = "xt_mark_step() at the end of the loop's body ends a step; states keep their values",
+};
+
+void lazy_repeats(lazy_repeated what, int64_t step, xt_tensor of, const xt_src *src) {
+    typedef struct counted {
+        int64_t step;
+        int times;
+        xt_tensor of;
+    } counted;
+    static _Thread_local counted here[BASE_COUNT(kinds)];
+    static atomic_bool told[BASE_COUNT(kinds)];
+    counted *c = &here[what];
+    if (c->step != step || c->times == 0) *c = (counted){step, 0, of};
+    if (c->of.slot != of.slot || c->of.generation != of.generation) return;
+    if (++c->times != kinds[what].a_loop || world_get()->rank != 0 || lazy_rehearsing()) return;
+    if (atomic_exchange(&told[what], true)) return;
+    str text = STR_INIT;
+    str_printf(&text, "%s:%d: ", src ? src->file : "?", src ? src->line : 0);
+    str_printf(&text, kinds[what].found, kinds[what].a_loop);
+    str_append(&text, cures[what]);
+    log_msg(XT_SEV_WARNING, "%s", str_cstr(&text));
+    str_free(&text);
+}
