@@ -1,8 +1,8 @@
 /* Tensors: recorded lazily, executed at step boundaries.
  *
  * An xt_tensor is an 8-byte value handle. It lives until the end of the step that made it (xt_next and xt_mark_step end
- * steps); xt_keep makes it outlive the step. A dead handle is a named error with both lines, never undefined behaviour.
- * {0} is "none".
+ * steps, as do xt_wait, xt_call, xt_save, xt_load and what else says so); xt_keep makes it outlive the step. A dead
+ * handle is a named error with both lines, never undefined behaviour. {0} is "none".
  *
  * In a loop without xt_next and xt_mark_step, forward, xt_backward, xt_optimizer_step, the step ends by itself: from
  * the third iteration on at its first call, so that what an iteration computes, assigns and logs behind its last update
@@ -10,7 +10,8 @@
  * behind that update, the losses of the iteration, data from before the loop and data that each iteration reads, and
  * what iterations hand on to the next; xt_keep makes anything else outlive the iteration. An optimizer that is stepped
  * twice between boundaries makes two steps for that reason. Not so where gradients flow back from one iteration into
- * the one before, in the Trainer, and in evaluation (no gradients, or xt_eval behind the update).
+ * the one before, in the Trainer, and in evaluation (no gradients, or xt_eval behind the update): there xt_mark_step
+ * ends it, and a loop of 500 reads in one step is told.
  *
  * Errors travel: an op on wrong shapes gives an error tensor that remembers op, shapes and line; everything fed by it
  * does nothing; the first one is the pending error of the thread, and the step is dropped: states keep their values,
