@@ -59,6 +59,8 @@ typedef struct log_set { /* one stage */
     bool holds; /* what is pending waits for the stage's next step */
     const void *loader; /* whose batch the newest step was of; NULL: of none */
     lazy_position at; /* where the loop was then */
+    /* of a plain loop's validation: the optimizer steps when its newest value was logged, and the training's epoch */
+    int64_t steps, trained_epoch;
     bool pass_over; /* of a plain loop: its epoch's row is due at the next boundary */
 } log_set;
 typedef struct log_given { /* a value logged between steps; metric.at: its row in what is sent */

@@ -15,19 +15,21 @@ static bool has_rows(const log_set *set, bool epoch_level) {
     return set->n && set->rows && (epoch_level ? set->fresh : set->window > set->row_window);
 }
 
-/* A row says where its own loader was, whichever has given the newest batch; that of a validation in which epoch of
- * the training it was. */
+/* A row says where its own loader was, whichever has given the newest batch. A validation's row may be sent late, by
+ * the training that follows, and is of the step and the epoch of the training that it came behind. */
 static void emit(const log_engine *e, log_stage s, bool epoch_level, int64_t steps) {
     lazy_position *at = lazy_position_of_thread(), now = *at;
     const log_set *set = &e->sets[s], *trained = &e->sets[LOG_TRAIN];
     if (!has_rows(set, epoch_level)) return;
     log_open_default_sinks();
-    if (now.loader != set->at.loader) {
-        *at = set->at;
-        at->samples = now.samples;
-    }
-    if (trained->at.loader) at->epoch = trained->at.epoch;
-    log_emit(s, epoch_level, steps);
+    bool validation = s == LOG_VALIDATE;
+    if (validation || now.loader != set->at.loader) *at = set->at;
+    if (!validation) at->samples = now.samples;
+    if (validation)
+        at->epoch = set->trained_epoch;
+    else if (trained->at.loader)
+        at->epoch = trained->at.epoch;
+    log_emit(s, epoch_level, validation ? set->steps : steps);
     *at = now;
 }
 

@@ -83,14 +83,25 @@ static xt_tensor data(const xt_src *src, const double *number) {
 
 /* What a recorded update is to the host; compiled step functions do it again at each call. */
 void log_step_noted(log_set *set) {
+    const log_engine *e = log_engine_peek();
     set->window += set->window_begins;
     set->epoch_begins = set->window_begins = false;
     set->fresh = true;
     set->at = *lazy_position_of_thread();
     set->loader = set->at.loader;
+    set->steps = counter_get(COUNTER_optimizer_steps);
+    if (e) set->trained_epoch = e->sets[LOG_TRAIN].at.loader ? e->sets[LOG_TRAIN].at.epoch : set->at.epoch;
 }
 static void recorded(void *user) {
     log_step_noted(user);
+}
+
+/* The step being ended may have an update behind the values, that of a training which follows a validation. */
+static void recorded_pending(log_set *set, size_t n) {
+    recorded(set);
+    set->steps = 0;
+    for (size_t i = 0; i < n; i++)
+        if (set->pending[i].updates > set->steps) set->steps = set->pending[i].updates;
 }
 
 /* A compiled step function logs into the stage it was recorded in. */
@@ -212,7 +223,7 @@ void log_record_round(log_set *set, size_t n) {
     if (!lazy_pending() && make_room(set, src)) {
         lazy_optional_apart();
         record_pending(set, src, n);
-        recorded(set);
+        recorded_pending(set, n);
         set->within = true;
     }
     for (size_t i = 0; i < n; i++) log_pending_drop(&set->pending[i]);
@@ -244,7 +255,7 @@ void log_record_step(log_engine *e) {
         record_pending(set, src, set->n_pending);
         set->n_recorded = set->n_pending;
         set->n_pending = 0;
-        recorded(set);
+        recorded_pending(set, set->n_recorded);
         lazy_on_replay(&(lazy_replay){.valid = same_stage, .before = recorded, .user = set});
     }
 }

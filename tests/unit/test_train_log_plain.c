@@ -1,12 +1,8 @@
 /* Loops without a trainer: what is logged before, within and behind the steps is found in the files, everything that
  * can be logged, whenever rows are due. Each loop in a process of its own, whose steps count from 1. */
-#include "train_log_test.h"
+#include "train_plain_test.h"
 
 #include <pthread.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-
-#include "train/logger.h"
 
 typedef enum moment { BEFORE, WITHIN, AFTER, FINISHED } moment;
 
@@ -29,33 +25,6 @@ static void plain_loop(moment when, int every) {
     assert_int_equal(xt_finish(), 0);
     if (when == FINISHED) log_it();
     assert_int_equal(xt_finish(), 0);
-}
-
-/* What plain_log.c does in the library, which the linker leaves out of a program that does not name it. */
-static char opens[300];
-static void open_loggers(void) {
-    log_sink sinks[4];
-    size_t n;
-    xt_status s = mkdir(opens, 0777) ? status_errno("mkdir", opens) : NULL;
-    if (!s) s = loggers_open("csv,tensorboard", opens, (logger_settings){0}, sinks, BASE_COUNT(sinks), &n);
-    same("opening the loggers", s ? xt_status_message(s) : "", "");
-}
-
-/* Forked while this one has no thread of the library yet. */
-static void in_a_child(void (*body)(const char *run, int when, int every), int when, int every) {
-    snprintf(opens, sizeof opens, "%s/%d-%d-%d", dir, when, (int)what, every);
-    fflush(NULL);
-    int status = 0;
-    pid_t pid = fork();
-    if (pid == 0) {
-        limit("a plain loop, %d, %s, a row every %d", when, thing_names[what], every);
-        log_set_default_sinks(open_loggers);
-        body(opens, when, every);
-        fflush(NULL);
-        _exit(wrong != 0);
-    }
-    waitpid(pid, &status, 0);
-    wrong += status != 0;
 }
 
 static void check_plain(const char *run, int when, int every) {
@@ -103,36 +72,6 @@ static void a_plain_loop_is_an_epoch(void **state) {
 }
 
 /* --- passes over loaders --- */
-/* Rows of a name in metrics.csv: "STAGE/LEVEL@STEP=VALUE" each. */
-static const char *rows_of(const char *run, const char *name) {
-    static char list[1024];
-    size_t n;
-    char *save = NULL, *text = read_file(run, "metrics.csv", &n), found_name[64], stage[32], level[32];
-    list[0] = 0;
-    for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
-        double value;
-        int step;
-        if (sscanf(line, "%d,%*[^,],%*[^,],%*[^,],%*[^,],%31[^,],%31[^,],%63[^,],%lf", &step, stage, level, found_name,
-                   &value) == 5 &&
-            strcmp(found_name, name) == 0)
-            add(list, sizeof list, "%s/%s@%d=%g", stage, level, step, value);
-    }
-    base_free(text);
-    return list;
-}
-
-typedef struct plain {
-    xt_module *m;
-    xt_optimizer *o;
-} plain;
-
-static void train_step(plain *p, xt_tensor x) {
-    xt_tensor loss = xt_mean(xt_forward(p->m, x));
-    if (!p->o) p->o = xt_sgd(p->m, .lr = 0.1);
-    xt_backward(loss);
-    xt_optimizer_step(p->o);
-}
-
 /* Names of a stage, `n` of them, each of the value i. */
 static void log_many(const char *stage, int n, xt_tensor x) {
     char name[64];
@@ -189,23 +128,6 @@ static void passes_have_rows(void **state) {
     in_a_child(check_passes, 3, 50);
     in_a_child(check_passes, 70, 50);
     assert_int_equal(wrong, 0);
-}
-
-/* Where rows say that the loop was: "STAGE/LEVEL@STEP:EPOCH.BATCH.SAMPLES" each, of the rows that have this name. */
-static const char *places_of(const char *run, const char *name) {
-    static char list[1024];
-    size_t n;
-    char *save = NULL, *text = read_file(run, "metrics.csv", &n), found_name[64], stage[32], level[32];
-    list[0] = 0;
-    for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
-        int step, epoch, batch, samples;
-        if (sscanf(line, "%d,%d,%d,%d,%*[^,],%31[^,],%31[^,],%63[^,]", &step, &epoch, &batch, &samples, stage, level,
-                   found_name) == 7 &&
-            strcmp(found_name, name) == 0)
-            add(list, sizeof list, "%s/%s@%d:%d.%d.%d", stage, level, step, epoch, batch, samples);
-    }
-    base_free(text);
-    return list;
 }
 
 /* As with the Trainer: samples are those that were trained on, the steps behind the last row that was due have none,
