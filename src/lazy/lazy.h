@@ -241,7 +241,11 @@ bool lazy_is_kept(xt_tensor t); /* by xt_keep, and no state */
 /* Handles that a part of the library has made for itself are given back behind its work: those made since. */
 size_t lazy_tensors_made(void);
 void lazy_tensors_drop(size_t made);
-int lazy_updates_recorded(void); /* optimizer steps in the step being recorded */
+/* Steps of the program's loops that hold an update, be it of several optimizers, which rows and periods of loops
+ * without a trainer count: a boundary ends one, and an optimizer that steps again begins another. Of all threads, since
+ * the start; of the step being recorded. */
+int64_t lazy_loop_steps(void);
+int lazy_loop_steps_recorded(void);
 /* A tensor over a buffer that is on the device already (loader batches); takes the reference over. Dies at the
  * next boundary. */
 xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *b);
@@ -355,7 +359,7 @@ typedef struct lazy_drawn { /* by this thread since xt_seed */
     uint64_t updates; /* optimizer steps */
     uint64_t draws, apart; /* since the last of them; apart: under xt_no_grad_begin */
 } lazy_drawn;
-void lazy_count_update(void); /* an optimizer has stepped */
+void lazy_draws_updated(void); /* an optimizer has stepped */
 /* What is recorded and thrown away between the two draws nothing. */
 lazy_drawn lazy_draws_now(void);
 void lazy_draws_again(lazy_drawn d);
@@ -398,9 +402,11 @@ typedef struct lazy_updater { /* of an optimizer */
     const void *returns_to;
     size_t n_slots, n_calls; /* step slots and calls that were noted by then */
     bool ends_iteration; /* the next iteration's first call ends the step */
+    int64_t loop_step; /* of its thread, in which it was counted last */
 } lazy_updater;
 bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u);
 void lazy_update_end(const xt_src *src, lazy_updater *u);
+void lazy_count_update(lazy_updater *u); /* it has stepped; compiled step functions count at each call */
 void lazy_updater_forget(const lazy_updater *u); /* before it dies */
 /* A call of a module by the program itself: true, and then lazy_forward_ends follows it. */
 bool lazy_forward_begins(const xt_src *src);

@@ -82,9 +82,7 @@ static void fill_moment(const log_engine *e, artifact *x) {
     clock_gettime(CLOCK_REALTIME, &t);
     x->a.wall = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
     x->a.stage = plain ? modes : in_step ? e->stage : e->given_stage;
-    x->a.step = plain                              ? counter_get(COUNTER_optimizer_steps)
-                : in_step && e->stage == LOG_TRAIN ? e->next_step
-                                                   : e->done_step;
+    x->a.step = plain ? lazy_loop_steps() : in_step && e->stage == LOG_TRAIN ? e->next_step : e->done_step;
     if (plain) log_open_default_sinks();
 }
 

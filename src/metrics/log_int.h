@@ -25,7 +25,7 @@ typedef enum log_weigh { LOG_WEIGH_CONSTANT, LOG_WEIGH_TENSOR, LOG_WEIGH_NUMBER,
 typedef struct log_pending { /* a value logged in the step being recorded */
     int metric;
     src_id line; /* of the call */
-    int64_t updates; /* the program's optimizer steps by then */
+    int64_t updates; /* lazy_loop_steps by then */
     size_t call; /* lazy_call_noted */
     xt_tensor value, weight; /* value: [count], or one element; weight one element, none: weight_value */
     double number, weight_value;
@@ -59,7 +59,7 @@ typedef struct log_set { /* one stage */
     bool holds; /* what is pending waits for the stage's next step */
     const void *loader; /* whose batch the newest step was of; NULL: of none */
     lazy_position at; /* where the loop was then */
-    /* of a plain loop's validation: the optimizer steps when its newest value was logged, and the training's epoch */
+    /* of a plain loop's validation: lazy_loop_steps when its newest value was logged, and the training's epoch */
     int64_t steps, trained_epoch;
     bool pass_over; /* of a plain loop: its epoch's row is due at the next boundary */
 } log_set;

@@ -36,7 +36,7 @@ static void emit(const log_engine *e, log_stage s, bool epoch_level, int64_t ste
 /* The values of the stage's epoch, and its next step begins another one. */
 static void end_pass(log_engine *e, log_stage s) {
     log_set *set = &e->sets[s];
-    int64_t steps = counter_get(COUNTER_optimizer_steps);
+    int64_t steps = lazy_loop_steps();
     set->pass_over = false;
     if (s == LOG_VALIDATE) emit(e, s, false, steps); /* values with .on_step: of the last batches */
     emit(e, s, true, steps);
@@ -108,7 +108,7 @@ static bool is_pending(const log_set *set, int metric) {
 
 /* A loop whose step goes on: a row that is due has the state's value as it is now. */
 void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates) {
-    int64_t now = counter_get(COUNTER_optimizer_steps);
+    int64_t now = lazy_loop_steps();
     begin_loop(e);
     size_t over = over_first(set, BY_PLACE);
     if (over) log_record_round(set, over);
@@ -131,7 +131,7 @@ void log_plain_came_round(log_engine *e, size_t calls) {
         size_t n = e->sets[s].holds ? 0 : over_first(&e->sets[s], (int64_t)calls);
         if (n) log_record_round(&e->sets[s], n);
     }
-    int64_t now = counter_get(COUNTER_optimizer_steps);
+    int64_t now = lazy_loop_steps();
     if (now != e->seen_steps) end_window(e, e->seen_steps = now); /* else a round has ended it */
     log_set *validation = &e->sets[LOG_VALIDATE];
     if (!validation->pass_over) return;
@@ -144,7 +144,7 @@ void log_plain_after(log_engine *e, bool call) {
     e->sets[LOG_VALIDATE].window_begins = true; /* a step of a validation is a batch */
     e->sets[LOG_TRAIN].behind_recorded = false;
     if (e->open_steps) end_window(e, e->open_steps);
-    int64_t steps = counter_get(COUNTER_optimizer_steps);
+    int64_t steps = lazy_loop_steps();
     if (steps != e->seen_steps) {
         e->seen_steps = steps;
         if (call)
@@ -189,7 +189,7 @@ void log_plain_last_rows(log_engine *e) {
     if (first) lazy_boundary(LAZY_FINISH, src_get(first->src));
     log_behind_send(&e->sets[LOG_TRAIN]);
     if (!e->plain) return;
-    int64_t steps = counter_get(COUNTER_optimizer_steps);
+    int64_t steps = lazy_loop_steps();
     lazy_position *at = lazy_position_of_thread(), now = *at;
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         *at = e->sets[s].at;

@@ -160,7 +160,7 @@ static void make_way(log_engine *e, log_set *set, int which, const xt_src *src) 
     while (i < set->n_pending && set->pending[i].metric != which) i++;
     if (i == set->n_pending) return;
     const log_pending *p = &set->pending[i];
-    bool updated = p->updates != counter_get(COUNTER_optimizer_steps), again = p->line == src_intern(src);
+    bool updated = p->updates != lazy_loop_steps(), again = p->line == src_intern(src);
     if (!e->manual && !lazy_tracing() && !set->holds && (updated || again)) {
         log_plain_round(e, set, which, p->updates);
         return;
@@ -221,7 +221,7 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     size_t call = e->manual ? SIZE_MAX : lazy_call_noted(src);
     log_pending p = {.metric = which,
                      .line = src_intern(src),
-                     .updates = counter_get(COUNTER_optimizer_steps),
+                     .updates = lazy_loop_steps(),
                      .call = call,
                      .value = v.value,
                      .weight = v.weight,

@@ -89,7 +89,7 @@ void log_step_noted(log_set *set) {
     set->fresh = true;
     set->at = *lazy_position_of_thread();
     set->loader = set->at.loader;
-    set->steps = counter_get(COUNTER_optimizer_steps);
+    set->steps = lazy_loop_steps();
     if (e) set->trained_epoch = e->sets[LOG_TRAIN].at.loader ? e->sets[LOG_TRAIN].at.epoch : set->at.epoch;
 }
 static void recorded(void *user) {

@@ -106,7 +106,7 @@ log_engine *log_engine_get(void) {
     if (e) return e;
     e = engine_new();
     if (!e) return NULL;
-    e->seen_steps = counter_get(COUNTER_optimizer_steps) - lazy_updates_recorded();
+    e->seen_steps = lazy_loop_steps() - lazy_loop_steps_recorded();
     lazy_own(e, engine_free);
     log_engine_set(e);
     return e;
@@ -129,7 +129,7 @@ void log_loop_ends(void) {
 
 /* Of a plain loop that follows: only its own steps make rows. */
 static void steps_seen(log_engine *e) {
-    e->seen_steps = counter_get(COUNTER_optimizer_steps);
+    e->seen_steps = lazy_loop_steps();
     e->open_steps = 0;
 }
 

@@ -251,7 +251,7 @@ void optim_count_step(xt_optimizer *o) {
     o->reduced = o->unscaled = false;
     o->steps++;
     optim_watch_finite(o);
-    lazy_count_update();
+    lazy_count_update(&o->updater);
     lazy_module_now(nn_network(o->net), LAZY_MODULE_STEPPED);
     counter_add(COUNTER_optimizer_steps, 1);
 }

@@ -258,6 +258,11 @@ typedef struct lazy_ctx {
     bool call_ended_step;
     struct xt_step *steps;
     lazy_iteration *iteration; /* of a loop without boundaries; NULL: no optimizer has stepped */
+    struct { /* loop steps, see lazy_loop_steps */
+        int64_t of_thread;
+        int64_t step_plus_1; /* the step that holds the newest of them */
+        int recorded; /* that it holds */
+    } loop_steps;
     lazy_done_fn *done_fns;
     void **done_users;
     size_t n_done, cap_done, cap_done_users, n_done_users;

@@ -42,7 +42,7 @@ void xt_rng_state_load(xt_rng_state s) {
     if (c) c->drawn = (lazy_drawn){s.words[1], s.words[2], s.words[3]};
 }
 
-void lazy_count_update(void) {
+void lazy_draws_updated(void) {
     lazy_ctx *c = lazy_ctx_get();
     if (c) c->drawn = (lazy_drawn){.updates = c->drawn.updates + 1};
 }

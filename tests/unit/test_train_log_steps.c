@@ -1,0 +1,76 @@
+/* Loops without a trainer: how the steps count that rows, pictures and texts have. Each in a process of its own. */
+#include "train_plain_test.h"
+
+static float samples[8];
+static xt_tensor batch(void) {
+    return xt_from_array(samples, XT_F32, 8, 1);
+}
+
+/* --- several optimizers --- */
+typedef enum ends { LOADER, MARKS, NOTHING, CALLS, ENDS } ends;
+typedef enum order { ONE, IN_TURN, TOGETHER, ODD_STEPS, ORDERS } order;
+enum { OPTIMIZERS = 3 };
+typedef struct several {
+    xt_module *m[OPTIMIZERS];
+    xt_optimizer *o[OPTIMIZERS];
+    order order;
+    int batch;
+} several;
+
+static void others(const several *p, xt_tensor x) {
+    for (int i = 1; i < OPTIMIZERS; i++) {
+        xt_backward(xt_mean(xt_forward(p->m[i], x)));
+        if (p->order != TOGETHER) xt_optimizer_step(p->o[i]);
+    }
+}
+
+static void update(const several *p, xt_tensor x) {
+    xt_backward(xt_mean(xt_forward(p->m[0], x)));
+    if (p->order != TOGETHER) xt_optimizer_step(p->o[0]);
+    if (p->order != ONE && (p->order != ODD_STEPS || p->batch % 2)) others(p, x);
+    for (int i = 0; i < OPTIMIZERS && p->order == TOGETHER; i++) xt_optimizer_step(p->o[i]);
+}
+static xt_tensor compiled(const xt_tensor *in, int n, void *user) {
+    (void)n;
+    update(user, in[0]);
+    return xt_mean(in[0]);
+}
+
+/* Eight batches are eight steps, as the Trainer counts, with a row every two. */
+static void check_several(const char *run, int how, int in_order) {
+    several p = {.order = (order)in_order};
+    xt_loader *train = data(8);
+    for (int i = 0; i < OPTIMIZERS; i++) {
+        xt_forward(p.m[i] = xt_module_new(net, NULL), batch());
+        p.o[i] = xt_sgd(p.m[i], .lr = 0.1);
+    }
+    xt_mark_step();
+    xt_step *f = xt_compile(compiled, .user = &p, .name = "several");
+    xt_log_every_n_steps(2);
+    xt_batch b = {.x = {0}};
+    for (; how == LOADER ? xt_next(train, &b) : p.batch < 8; p.batch++) {
+        if (how == CALLS)
+            xt_call(f, batch());
+        else
+            update(&p, how == LOADER ? b.x : batch());
+        xt_log_value("x", p.batch + 1);
+        if (how == MARKS) xt_mark_step();
+    }
+    xt_finish();
+    same("x", rows_of(run, "x"), "train/step@2=2 train/step@4=4 train/step@6=6 train/step@8=8");
+}
+
+static void several_optimizers_are_a_step(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    for (int how = LOADER; how < ENDS; how++)
+        for (int in_order = ONE; in_order < ORDERS; in_order++)
+            if (in_order != ODD_STEPS || how == LOADER || how == MARKS) in_a_child(check_several, how, in_order);
+    assert_int_equal(wrong, 0);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {T(several_optimizers_are_a_step)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
