@@ -388,9 +388,10 @@ static bool next(const xt_src *src, xt_loader *l, xt_batch *out) {
         return end_epoch(l);
     }
     lazy_position *at = lazy_position_of_thread();
-    int64_t trained = lazy_evaluates() ? 0 : lazy_share_of(out->size); /* a validation's are none of the run's */
-    *at = (lazy_position){out->size, l->next, l->epoch,   at->samples + trained, l->o.pad_last == XT_ON, at->step,
-                          at->pass,  l,       shard_of(l)};
+    int64_t ours = lazy_share_of(out->size),
+            trained = lazy_evaluates() ? 0 : ours; /* a validation's are none of the run's */
+    *at = (lazy_position){out->size, l->next,  l->epoch, at->samples + trained, l->o.pad_last == XT_ON,
+                          at->step,  at->pass, l,        shard_of(l),           ours - trained};
     l->next++;
     return !lazy_pending();
 }

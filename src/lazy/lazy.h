@@ -284,7 +284,7 @@ typedef enum lazy_module_is {
     LAZY_MODULE_TRAINING,
     LAZY_MODULE_EVALUATING,
     LAZY_MODULE_OPTIMIZED,
-    LAZY_MODULE_STEPPED, /* by an optimizer: if it is in evaluation mode it trains in it, until it leaves it */
+    LAZY_MODULE_STEPPED, /* by an optimizer: if it is in evaluation mode it trains in it, until a mode is said again */
     LAZY_MODULE_GONE
 } lazy_module_is;
 void lazy_module_now(uint64_t module, lazy_module_is what);
@@ -563,6 +563,7 @@ typedef struct lazy_position {
     const char *pass;
     const void *loader; /* that gave the batch; only its address means something */
     lazy_shard shard; /* that loader's */
+    int64_t uncounted; /* of the batch, which are not in `samples`: an evaluation's */
 } lazy_position;
 lazy_position *lazy_position_of_thread(void);
 /* What reports call the step: a trainer's optimizer step, which validations do not count in; in a loop of one's own

@@ -31,9 +31,12 @@ static void follow(const xt_src *src, xt_module *m) { /* its children have no mo
     }
 }
 
+/* Said again, a mode is news too: a network that is trained in evaluation mode evaluates from xt_eval on. */
 static void set_root(const xt_src *src, nn_root *r, nn_mode mode) {
-    if (r->module->mode == mode) return;
-    lazy_mode_toggle(src, r->number);
+    if (r->module->mode != mode)
+        lazy_mode_toggle(src, r->number);
+    else if (mode == NN_TRAINING)
+        return;
     lazy_module_now(r->number, mode == NN_TRAINING ? LAZY_MODULE_TRAINING : LAZY_MODULE_EVALUATING);
     r->module->mode = mode;
 }

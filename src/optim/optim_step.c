@@ -328,9 +328,9 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     optim_taken(src, what, o);
     lazy_begin(src);
     xt_no_grad_end_at(NULL);
-    lazy_update_end(src, &o->updater);
-    optim_count_step(o);
+    optim_count_step(o); /* before: the network trains, whatever its mode */
     lazy_on_replay(&(lazy_replay){.before = count_step, .user = o});
+    lazy_update_end(src, &o->updater);
     gradients_free(&g);
 }
 

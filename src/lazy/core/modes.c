@@ -18,6 +18,17 @@ static struct lazy_mode *mode_of(lazy_ctx *c, uint64_t module, bool make) {
     return &c->modes[c->n_modes - 1];
 }
 
+/* The batch was taken for an evaluation's, and is one of the training's. */
+static void stepped(lazy_ctx *c, struct lazy_mode *m) {
+    lazy_position *at = lazy_position_of_thread();
+    if (m->evaluates && !m->trains) {
+        c->stepped_evaluating = true;
+        at->samples += at->uncounted;
+        at->uncounted = 0;
+    }
+    m->trains = m->evaluates;
+}
+
 void lazy_module_now(uint64_t module, lazy_module_is what) {
     bool news = what == LAZY_MODULE_EVALUATING || what == LAZY_MODULE_OPTIMIZED;
     lazy_ctx *c = news ? lazy_ctx_get() : lazy_ctx_there();
@@ -25,12 +36,12 @@ void lazy_module_now(uint64_t module, lazy_module_is what) {
     if (!m) return;
     switch (what) {
     case LAZY_MODULE_TRAINING: m->evaluates = m->trains = false; break;
-    case LAZY_MODULE_EVALUATING: m->evaluates = true; break;
-    case LAZY_MODULE_OPTIMIZED: m->optimized = true; break;
-    case LAZY_MODULE_STEPPED:
-        c->stepped_evaluating = c->stepped_evaluating || (m->evaluates && !m->trains);
-        m->trains = m->evaluates;
+    case LAZY_MODULE_EVALUATING:
+        m->evaluates = true;
+        m->trains = false;
         break;
+    case LAZY_MODULE_OPTIMIZED: m->optimized = true; break;
+    case LAZY_MODULE_STEPPED: stepped(c, m); break;
     case LAZY_MODULE_GONE: *m = c->modes[--c->n_modes]; break;
     }
 }
