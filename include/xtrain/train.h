@@ -286,7 +286,9 @@ XT_API xt_module *xt_trainer_module(xt_trainer *t);
 XT_API int64_t xt_trainer_epoch(const xt_trainer *t); /* of the fit under way; counts from 0 */
 XT_API int64_t xt_trainer_global_step(const xt_trainer *t); /* optimizer steps */
 /* Newest arrived value of a logged name (epoch value if there is one; the Trainer's own "loss" has none, it is the
- * newest step's); NaN if none. Waits only when `wait`. */
+ * newest step's); NaN if none. Waits only when `wait`: then what a hook around an epoch or a pass has just logged is
+ * computed and given, in it and in those behind it, but for what several ranks put together (.sync_dist), which is
+ * there behind these hooks. */
 XT_API double xt_trainer_metric(xt_trainer *t, const char *name, bool wait);
 /* Optimizer steps that the fit means to make in all, for schedules over a whole training (xt_cosine_schedule's
  * t_max), from configure_optimizers on: of max_epochs and max_steps, whichever ends first. -1: no end is set. 0

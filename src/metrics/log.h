@@ -164,6 +164,9 @@ bool log_find(const struct log_engine *of, const char *name, double *out);
 double log_latest(const char *name); /* of a loop without a trainer; NaN: none */
 /* newest written sums of a metric that has some; their number, 0 if none */
 size_t log_sums(const char *name, double *out, size_t n);
+/* The same of what the hooks under way have logged between steps, and whose row is not sent yet; computed now, as by
+ * xt_item. False: nothing of that name, or the ranks put it together behind the hooks. */
+bool log_between_find(const struct log_engine *of, const char *name, double *out);
 bool log_knows(log_stage s, const char *name); /* logged in the stage before, or in the step being recorded */
 /* the error of a monitor nobody logs: what is logged, and the name that was meant */
 xt_status log_not_logged(const char *who, const char *name);

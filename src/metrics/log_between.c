@@ -29,6 +29,70 @@ void log_between_note(log_engine *e, log_given g) {
     lazy_fail(status_oom(sizeof g, "a logged value"));
 }
 
+/* --- asked for before they are sent --- */
+static const log_given *given_as(const log_engine *e, const char *name) {
+    if (!e || !name || e->sanity || e->mute || lazy_pending()) return NULL;
+    for (size_t i = 0; i < e->n_given; i++) {
+        const log_given *g = &e->given[i];
+        if (strcmp(g->metric.name, name) == 0)
+            return g->metric.o.sync_dist == XT_ON && world_get()->size > 1 ? NULL : g;
+    }
+    return NULL;
+}
+
+static bool read_tensor(const log_given *g, xt_tensor t, int64_t count, float *out) {
+    const xt_src *src = src_get(g->metric.src);
+    xt_no_grad_begin();
+    xt_tensor now = xt_cast_at(src, t, XT_F32);
+    xt_no_grad_end_at(NULL);
+    return xt_read_at(src, now, out, (size_t)count * sizeof *out);
+}
+
+/* Its sums (base_free), and the weight of each; NULL: they cannot be computed, which is the pending error. */
+static double *sums_of(const log_given *g, float *weight) {
+    int64_t count = g->metric.count;
+    float *v = base_calloc((size_t)count, sizeof *v);
+    double *sums = base_calloc((size_t)count, sizeof *sums);
+    *weight = (float)g->weight_value;
+    bool ok = v && sums;
+    if (ok && g->value.slot)
+        ok = read_tensor(g, g->value, count, v);
+    else if (ok)
+        v[0] = (float)g->number;
+    if (ok && g->weight.slot) ok = read_tensor(g, g->weight, 1, weight);
+    for (int64_t i = 0; ok && i < count; i++) sums[i] = (double)v[i];
+    base_free(v);
+    if (ok) return sums;
+    base_free(sums);
+    return NULL;
+}
+
+bool log_between_find(const log_engine *of, const char *name, double *out) {
+    const log_engine *e = log_engine_peek();
+    const log_given *g = e == of ? given_as(e, name) : NULL;
+    float weight;
+    double *sums = g ? sums_of(g, &weight) : NULL;
+    if (!sums) return false;
+    bool has = weight > 0; /* else it has no place in its row */
+    if (has && g->metric.finish)
+        *out = g->metric.finish(sums, g->metric.count, g->metric.arg);
+    else if (has)
+        *out = g->metric.o.reduce == XT_SUM ? sums[0] * (double)weight : sums[0];
+    base_free(sums);
+    return has;
+}
+
+bool log_between_sums(const char *name, double *out, size_t n, size_t *out_all) {
+    const log_given *g = given_as(log_engine_peek(), name);
+    float weight;
+    double *sums = g && g->metric.finish ? sums_of(g, &weight) : NULL;
+    if (!sums) return false;
+    *out_all = (size_t)g->metric.count;
+    memcpy(out, sums, (*out_all < n ? *out_all : n) * sizeof *out);
+    base_free(sums);
+    return true;
+}
+
 /* --- tensors --- */
 /* Which elements of the packed values are whose: count values, then the weight where that is a tensor too. */
 typedef struct part {

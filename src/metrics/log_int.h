@@ -148,6 +148,7 @@ void log_column_name(const log_metric *m, int loader_plus_1, bool epoch_level, c
 /* log_between.c */
 void log_between_note(log_engine *e, log_given given); /* takes the name over */
 void log_between_free(log_engine *e);
+bool log_between_sums(const char *name, double *out, size_t n, size_t *out_all); /* as log_between_find */
 
 /* log_engine.c */
 log_engine *log_engine_peek(void); /* NULL when nothing was logged on this thread */

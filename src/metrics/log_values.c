@@ -41,8 +41,10 @@ size_t log_sums(const char *name, double *out, size_t n) {
 }
 
 int64_t xt_logged_sums(const char *name, double *out, int64_t n) {
+    size_t most = n > 0 ? (size_t)n : 0, all;
+    if (log_between_sums(name, out, most, &all)) return (int64_t)all;
     log_drain();
-    return (int64_t)log_sums(name, out, n > 0 ? (size_t)n : 0);
+    return (int64_t)log_sums(name, out, most);
 }
 
 typedef struct value_key {

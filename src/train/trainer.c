@@ -382,6 +382,8 @@ void train_values_now(xt_trainer *t) {
 }
 
 double xt_trainer_metric(xt_trainer *t, const char *name, bool wait) {
+    double between;
+    if (t && wait && log_between_find(t->log, name, &between)) return between;
     if (t && wait) log_drain();
     return train_metric_of(t, name);
 }

@@ -180,8 +180,101 @@ static void compiled_functions(void **state) {
     alarm(0);
 }
 
+/* --- what a hook has just logged --- */
+static double sum_of_squares(const double *sums, int64_t n, double arg) {
+    double all = arg;
+    for (int64_t i = 0; i < n; i++) all += sums[i] * sums[i];
+    return all;
+}
+
+/* In each hook another name, in all ways; the value is of the epoch: asked for where it is logged. */
+static int epochs_seen;
+static void log_and_ask(const char *name, double v) {
+    static const float two[2] = {3, 4};
+    char now[64], all[64];
+    const xt_metric share = {.numerator = xt_full(3 * v, XT_F32), .denominator = xt_full(3, XT_F32)};
+    const xt_metric of_sums = {
+        .sums = xt_mul(xt_from_array(two, XT_F32, 2), xt_full(v, XT_F32)), .finish = sum_of_squares, .arg = 1};
+    double sums[2];
+    snprintf(now, sizeof now, "%s_number", name);
+    xt_log_value(now, v);
+    assert_true(xt_trainer_metric(waiter, now, true) == v);
+    xt_log_value(now, v + 1); /* the later one counts */
+    assert_true(xt_trainer_metric(waiter, now, true) == v + 1);
+    xt_log_value(now, v);
+    snprintf(now, sizeof now, "%s_tensor", name);
+    xt_log(now, xt_mean(xt_full(v, XT_F32, 4)));
+    assert_true(xt_trainer_metric(waiter, now, true) == v);
+    snprintf(now, sizeof now, "%s_sum", name);
+    xt_log_value(now, v, .reduce = XT_SUM);
+    assert_true(xt_trainer_metric(waiter, now, true) == v);
+    snprintf(now, sizeof now, "%s_share", name);
+    xt_log_metric(now, share);
+    assert_true(fabs(xt_trainer_metric(waiter, now, true) - v) < 1e-6);
+    snprintf(all, sizeof all, "%s_sums", name);
+    xt_log_metric(all, of_sums);
+    assert_true(xt_trainer_metric(waiter, all, true) == 25 * v * v + 1);
+    assert_int_equal(xt_logged_sums(all, sums, 2), 2);
+    assert_true(sums[0] == 3 * v && sums[1] == 4 * v);
+}
+static void ask_again(const char *name, double v) {
+    char now[64];
+    static const char *const ways[] = {"number", "tensor", "sum", "share"};
+    for (size_t i = 0; i < BASE_COUNT(ways); i++) {
+        snprintf(now, sizeof now, "%s_%s", name, ways[i]);
+        assert_true(fabs(xt_trainer_metric(waiter, now, true) - v) < 1e-6);
+    }
+}
+static void h_train_start(xt_module *m, void *user) {
+    (void)m, (void)user, log_and_ask("train_start", 9);
+}
+static void h_epoch_start(xt_module *m, int64_t epoch, void *user) {
+    (void)m, (void)user, log_and_ask("epoch_start", 10.0 + (double)epoch);
+}
+static void h_epoch_end(xt_module *m, int64_t epoch, void *user) {
+    (void)m, (void)user, log_and_ask("epoch_end", 20.0 + (double)epoch);
+}
+static void h_validation_start(xt_module *m, int64_t epoch, void *user) {
+    (void)m, (void)user, log_and_ask("validation_start", 30.0 + (double)epoch);
+}
+static void h_validation_end(xt_module *m, int64_t epoch, void *user) {
+    (void)m, (void)user, log_and_ask("validation_end", 40.0 + (double)epoch);
+}
+static void c_epoch_end(xt_trainer *t, void *user) {
+    (void)user, ask_again("epoch_end", 20.0 + (double)xt_trainer_epoch(t)), epochs_seen++;
+}
+static void c_validation_end(xt_trainer *t, void *user) {
+    (void)user, ask_again("validation_end", 40.0 + (double)xt_trainer_epoch(t)), epochs_seen++;
+}
+static void validation_step(xt_module *m, xt_batch b, void *user) {
+    (void)user, xt_forward(m, b.x);
+}
+static void what_a_hook_has_logged_is_there(void **state) {
+    (void)state;
+    const xt_task task = {.net = net,
+                          .training_step = training_step,
+                          .validation_step = validation_step,
+                          .configure_optimizers = configure,
+                          .on_train_start = h_train_start,
+                          .on_train_epoch_start = h_epoch_start,
+                          .on_train_epoch_end = h_epoch_end,
+                          .on_validation_epoch_start = h_validation_start,
+                          .on_validation_epoch_end = h_validation_end};
+    const xt_callback_desc later = {
+        .struct_size = sizeof later, .name = "later", .epoch_end = c_epoch_end, .validation_end = c_validation_end};
+    limit("hooks that ask for what they have logged");
+    waiter = TEST_TRAINER(.max_epochs = 3, .checkpointing = XT_OFF, .num_sanity_val_steps = 0);
+    xt_trainer_add(waiter, xt_callback_new(&later, NULL));
+    assert_int_equal(xt_fit(waiter, &task, data(4), data(2)), 0);
+    assert_int_equal(epochs_seen, 6);
+    ask_again("validation_end", 42); /* the rows have the same */
+    ask_again("epoch_end", 22);
+    alarm(0);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(every_wait), T(threads_of_the_library_do_not_wait), T(compiled_functions)};
+    const struct CMUnitTest tests[] = {T(every_wait), T(threads_of_the_library_do_not_wait), T(compiled_functions),
+                                       T(what_a_hook_has_logged_is_there)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
