@@ -195,6 +195,16 @@ static bool row_due(loop *l) {
 
 typedef enum row_kind { ROW_DUE, ROW_ASIDE, ROW_LAST } row_kind;
 
+/* What a `row` logs goes with the next step, wherever the row is sent from; so do a last row's pictures with the step
+ * that has ended. */
+static void call_row(xt_trainer *t, row_kind kind) {
+    log_place was = log_set_place(LOG_IN_STEP, LOG_TRAIN);
+    log_set_stage(LOG_TRAIN);
+    if (kind == ROW_LAST) log_row_next(true, t->global_step);
+    TRAIN_CALL(t, row, t);
+    log_set_place(was, LOG_TRAIN);
+}
+
 static void emit_row(loop *l, row_kind kind) {
     xt_trainer *t = l->t;
     /* xt_next has moved on; the row is about the batch before */
@@ -204,7 +214,7 @@ static void emit_row(loop *l, row_kind kind) {
         log_emit(LOG_TRAIN, false, t->global_step);
     else
         log_emit_out_of_turn(LOG_TRAIN, t->global_step, kind == ROW_ASIDE);
-    if (kind != ROW_ASIDE) TRAIN_CALL(t, row, t);
+    if (kind != ROW_ASIDE) call_row(t, kind);
     *at = next;
     t->valued_step = t->global_step;
     if (kind == ROW_DUE) t->row_seen = true;

@@ -1,6 +1,8 @@
 /* What a number, a tensor, a value logged in each hook becomes in the rows, in the order of the hooks. */
 #include "train_rows_test.h"
 
+#include "metrics/log.h"
+
 #define M0(name)                                 \
     static void name(xt_module *m, void *user) { \
         (void)m;                                 \
@@ -236,9 +238,58 @@ static void tensors_at_an_epochs_end(void **state) {
     says("on_step is on, but between steps a value is of the whole epoch");
 }
 
+/* A callback's `row` in fits of four batches each epoch, with and without a validation, and one that ends early: the
+ * value goes with the next step, behind the last one in a row of its own; a picture is of the step that has ended. */
+static int pictures[8], n_pictures;
+static bool take_picture(void *user, const log_artifact *a) {
+    (void)user;
+    if (a->kind == LOG_IMAGE && n_pictures < 8) pictures[n_pictures++] = (int)a->step;
+    return true;
+}
+static void no_row(void *user, const log_row *row) {
+    (void)user, (void)row;
+}
+static bool stops;
+static void log_row_hook(xt_trainer *t, void *user) {
+    (void)t, (void)user;
+    xt_log_value("r", 7);
+    xt_log_image("p", xt_full(0.5, XT_F32, 4, 4));
+}
+static void stop_behind(xt_trainer *t, void *user) {
+    (void)user;
+    if (stops) xt_trainer_stop(t);
+}
+static void a_row_hook_has_its_level(void **state) {
+    (void)state;
+    static const xt_callback_desc mine = {
+        .struct_size = sizeof mine, .name = "mine", .row = log_row_hook, .epoch_end = stop_behind};
+    for (int k = 0; k < 8; k++) {
+        int every = k & 1 ? 50 : 4;
+        bool validates = k & 2;
+        stops = k & 4;
+        n_pictures = 0;
+        xt_trainer *t = LOGGED(.max_epochs = 2, .log_every_n_steps = every);
+        xt_trainer_add(t, xt_callback_new(&mine, NULL));
+        log_sink s = {.row = no_row, .artifact = take_picture};
+        log_add_sink(&s);
+        assert_int_equal(xt_fit(t, &task, data(4, 1), validates ? data(2, 1) : NULL), 0);
+        log_remove_sink(&s);
+        int last = stops ? 4 : 8;
+        char want[64];
+        snprintf(want, sizeof want, last == 8 && every == 4 ? "8=7 8=7" : "%d=7", last);
+        ROWS("train,step", "r", want);
+        ROWS("train,epoch", "r", "");
+        ROWS("validate,epoch", "r", "");
+        assert_int_equal(n_pictures, last == 8 && every == 4 ? 2 : 1);
+        assert_int_equal(pictures[n_pictures - 1], last);
+        xt_trainer_free(t);
+    }
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
+        T(a_row_hook_has_its_level),
         T(each_hook_has_its_level),
         T(tensors_at_an_epochs_end),
     };
