@@ -15,6 +15,7 @@ typedef struct artifact {
     log_artifact a;
     src_id src;
     char *name, *text;
+    int within; /* lazy_loop_steps_recorded when it was given: a compiled function's updates before it */
     xt_dtype dtype;
     int64_t channels, pictures, across; /* of an image: a batch of pictures is a grid, so many in a row */
     int height, width; /* of one picture */
@@ -82,7 +83,9 @@ static void fill_moment(const log_engine *e, artifact *x) {
     clock_gettime(CLOCK_REALTIME, &t);
     x->a.wall = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
     x->a.stage = plain ? modes : in_step ? e->stage : e->given_stage;
-    x->a.step = plain ? lazy_loop_steps() : in_step && e->stage == LOG_TRAIN ? e->next_step : e->done_step;
+    x->a.step = plain                              ? lazy_loop_steps() - lazy_loop_steps_recorded() + x->within
+                : in_step && e->stage == LOG_TRAIN ? e->next_step
+                                                   : e->done_step;
     if (plain) log_open_default_sinks();
 }
 
@@ -100,6 +103,7 @@ static artifact *begin(const xt_src *src, const char *name, log_artifact_kind ki
     x->src = src_intern(src);
     x->a.kind = kind;
     x->a.name = x->name;
+    x->within = lazy_loop_steps_recorded();
     fill_moment(e, x);
     return x;
 }

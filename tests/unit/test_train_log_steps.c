@@ -69,8 +69,47 @@ static void several_optimizers_are_a_step(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* --- pictures and texts in a compiled function --- */
+/* `behind`: the update of the call. */
+static bool behind;
+static xt_tensor shows(const xt_tensor *in, int n, void *user) {
+    (void)n;
+    plain *p = user;
+    if (!behind) log_it();
+    train_step(p, in[0]);
+    if (behind) log_it();
+    return xt_mean(in[0]);
+}
+static void check_pictures(const char *run, int where, int calls) {
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_loader *train = data(4);
+    behind = where;
+    xt_forward(p.m, batch());
+    p.o = xt_sgd(p.m, .lr = 0.1);
+    xt_mark_step();
+    xt_step *f = xt_compile(shows, .user = &p, .name = "shows");
+    for (xt_batch b; xt_next(train, &b);)
+        if (calls)
+            xt_call(f, b.x);
+        else
+            shows(&b.x, 1, &p);
+    xt_finish();
+    found got = look(run);
+    same("the event file", got.others[2], behind ? "1 2 3 4" : "0 1 2 3");
+}
+
+static void pictures_of_calls_have_their_steps(void **state) {
+    (void)state;
+    for (int k = 0; k < THINGS; k++) {
+        what = (thing)k;
+        for (int where = 0; where < 2 && !is_row(what); where++)
+            for (int calls = 0; calls < 2; calls++) in_a_child(check_pictures, where, calls);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(several_optimizers_are_a_step)};
+    const struct CMUnitTest tests[] = {T(several_optimizers_are_a_step), T(pictures_of_calls_have_their_steps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
