@@ -150,6 +150,8 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     int64_t limit = 0;
     s = limit_of(t, stage, loader, &limit);
     if (s) return train_report(status_at(s, src));
+    s = train_open_for_pass(t, what);
+    if (s) return train_report(status_at(s, src));
     train_outer outer_pass = train_enter(t, task);
     table tb = {.text = STR_INIT, .stage = stage};
     log_sink sink = {.row = take_row, .user = &tb};

@@ -66,6 +66,8 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
                           xt_loader_batches(loader), &limit);
     if (!s) s = checkpoint_for_pass(t);
     if (s) return train_report(status_at(s, src));
+    s = train_open_for_pass(t, "xt_predict");
+    if (s) return train_report(status_at(s, src));
     train_outer outer_pass = train_enter(t, task);
     train_tell_left_out(loader, "xt_predict");
     loader_pass outer = loader_mark(loader);

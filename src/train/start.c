@@ -150,6 +150,17 @@ static xt_status open_run(xt_trainer *t) {
     return NULL;
 }
 
+/* A pass without a fit before it: what it logs is written where the program chose loggers; a validation's table, and
+ * xt_trainer_metric, need none. */
+xt_status train_open_for_pass(xt_trainer *t, const char *what) {
+    bool chosen = t->o.logger != XT_OFF && (t->o.loggers || t->n_loggers);
+    if (t->fitting || t->n_sinks || !chosen) return NULL;
+    XT_TRY(open_run(t));
+    t->run_dir_fresh = false; /* a fit with nothing left to do leaves what the pass has written */
+    if (t->n_sinks && !t->quiet) log_msg(XT_SEV_INFO, "%s writes to %s", what, t->run_dir);
+    return NULL;
+}
+
 static const char *plural(int64_t n) {
     return n == 1 ? "" : "s";
 }

@@ -299,6 +299,7 @@ extern const char *const callback_modes[]; /* of .mode in tables of options: xt_
 
 /* start.c */
 xt_status train_begin(xt_trainer *t, const xt_src *src); /* module, optimizer, run folder, header, resume */
+xt_status train_open_for_pass(xt_trainer *t, const char *what); /* the loggers, where there are to be some */
 void train_sweep_behind(const xt_trainer *t); /* what the run that was resumed left unfinished */
 xt_status train_strategy(xt_trainer *t, const xt_src *src); /* makes the mesh that .strategy needs; once */
 xt_status train_module(xt_trainer *t, const xt_task *task);
