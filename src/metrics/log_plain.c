@@ -171,12 +171,12 @@ static bool ends_with_row(const log_engine *e, log_stage s) {
 
 /* What a plain loop has logged since its last row. And the values with .on_epoch of a loop without a loader, whose
  * epoch is the loop. A row says where the loop was when the values were logged: a validation may have come since. */
-void log_plain_last_rows(log_engine *e) {
+void log_plain_last_rows(log_engine *e, bool may_run) {
     const log_metric *first = NULL;
     for (int s = 0; s < LOG_STAGE_COUNT && !first; s++)
         if (e->sets[s].n_pending) first = &e->sets[s].metrics[e->sets[s].pending[0].metric];
     if (e->manual || lazy_pending() || (!first && !e->plain)) return;
-    if (!lazy_device_is_open(NULL)) {
+    if (!may_run) {
         char at[256];
         if (first)
             log_msg(XT_SEV_WARNING,

@@ -2,8 +2,15 @@
  * around each of its boundaries, freed with what the other parts keep in it. It stands on these parts, which look the
  * engine up (log_engine.c); only what notes something for it (log_record.c, log_artifact.c, log_state.c) opens it. */
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "metrics/log_job.h"
+
+static atomic_bool finished; /* no boundary has come since the newest xt_finish */
+/* a boundary, be it the program's first, which opens the device */
+static bool may_run(void) {
+    return lazy_device_is_open(NULL) || !atomic_load(&finished);
+}
 
 /* --- boundaries --- */
 static void before(void *user, lazy_cause cause) {
@@ -19,6 +26,7 @@ static void after(void *user, lazy_cause cause, int64_t step, bool ok) {
     (void)user;
     (void)step;
     log_engine *e = log_engine_peek();
+    atomic_store_explicit(&finished, false, memory_order_relaxed);
     log_step_ended();
     if (e && !e->manual && ok) log_plain_after(e, cause == LAZY_CALL);
 }
@@ -38,8 +46,9 @@ static void pass_ended(void *user, const void *loader) {
 static void finish(void *user) {
     (void)user;
     log_engine *e = log_engine_peek();
+    atomic_store(&finished, true);
     log_ranks_last();
-    if (e) log_plain_last_rows(e);
+    if (e) log_plain_last_rows(e, lazy_device_is_open(NULL));
     log_close();
 }
 
@@ -65,13 +74,15 @@ static void engine_free(void *p) {
     if (log_engine_peek() == e) log_engine_set(NULL);
 }
 
-/* A thread's rows are written by its end, since nobody else can end its last step. */
+/* A thread's rows and pictures are written by its end, since nobody else can end its last step. That may be the first
+ * boundary of the program, which opens the device. */
 static void thread_ends(void) {
     log_engine *e = log_engine_peek();
+    if (e && !e->manual && e->asked && may_run() && !lazy_pending()) lazy_boundary(LAZY_FINISH, src_get(e->asked));
     log_step_ended();
     if (e && e->number) log_engine_set(NULL); /* a thread that left its fit: the trainer's end is the engine's */
     if (!e || e->number) return;
-    log_plain_last_rows(e);
+    log_plain_last_rows(e, may_run());
     lazy_disown(e);
     engine_free(e);
 }
@@ -124,7 +135,7 @@ void log_set_stage(log_stage s) {
 
 void log_loop_ends(void) {
     log_engine *e = log_engine_peek();
-    if (e && !e->manual) log_plain_last_rows(e);
+    if (e && !e->manual) log_plain_last_rows(e, may_run());
 }
 
 /* Of a plain loop that follows: only its own steps make rows. */

@@ -462,6 +462,40 @@ static void a_thread_ends(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* The thread alone uses the library before xt_finish, and ends no step; it returns, or leaves by pthread_exit. */
+static int leaves;
+static void *a_silent_thread(void *unused) {
+    log_it();
+    if (leaves) pthread_exit(NULL);
+    return unused;
+}
+static void check_silent_thread(const char *run, int how, int threads) {
+    char want[2][32] = {"", ""};
+    leaves = how;
+    for (int i = 0; i < threads; i++) {
+        pthread_t t;
+        pthread_create(&t, NULL, a_silent_thread, NULL);
+        pthread_join(t, NULL);
+        add(want[0], sizeof want[0], "0");
+        add(want[1], sizeof want[1], "0=7");
+    }
+    if (xt_finish()) same("xt_finish", "fails", "");
+    found f = look(run);
+    same("the event file", is_row(what) ? f.rows[2] : f.others[2], want[is_row(what)]);
+    same("metrics.csv", f.rows[0], is_row(what) ? want[1] : "");
+    same("what is said", strstr(str_cstr(&said), "not written") ? "that it is not written" : "", "");
+}
+static void a_thread_ends_without_a_boundary(void **state) {
+    (void)state;
+    for (int k = 0; k < THINGS; k++)
+        for (int how = 0; how < 2; how++)
+            for (int threads = 1; threads < 3; threads++) {
+                what = (thing)k;
+                in_a_child(check_silent_thread, how, threads);
+            }
+    assert_int_equal(wrong, 0);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {T(plain_loops),
@@ -473,6 +507,7 @@ int main(void) {
                                        T(what_follows_calls_runs_no_program_a_step),
                                        T(dropped_values_are_logged),
                                        T(a_fit_ends_the_loop_before_it),
-                                       T(a_thread_ends)};
+                                       T(a_thread_ends),
+                                       T(a_thread_ends_without_a_boundary)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
