@@ -19,6 +19,12 @@ static ir_value *below_one(ir_builder *b, ir_value *x) {
     return grad_plus(b, ir_negate(b, square(b, x)), 1);
 }
 
+/* digamma, and at zero, where that op has NaN, the pole that PyTorch gives it. */
+static ir_value *lgamma_slope(ir_builder *b, ir_value *x) {
+    ir_value *zero = ir_compare(b, IR_EQ, x, ir_splat(b, x->type, 0)), *minus = ir_splat(b, x->type, -1);
+    return ir_select(b, zero, ir_divide(b, minus, x), op1(b, OP_chlo_digamma, x));
+}
+
 xt_status grad_chlo_unary(grad_call *c) {
     ir_builder *b = c->b;
     ir_value *x = c->op->in[0], *r = &((ir_op *)(uintptr_t)c->op)->out[0], *d = c->d_out[0], *g = NULL;
@@ -44,7 +50,7 @@ xt_status grad_chlo_unary(grad_call *c) {
         g = ir_multiply(b, d, grad_times(b, ir_exponential(b, ir_negate(b, square(b, x))), -M_2_SQRTPI));
         break;
     case OP_chlo_erf_inv: g = ir_multiply(b, d, grad_times(b, ir_exponential(b, square(b, r)), 1 / M_2_SQRTPI)); break;
-    case OP_chlo_lgamma: g = ir_multiply(b, d, op1(b, OP_chlo_digamma, x)); break;
+    case OP_chlo_lgamma: g = ir_multiply(b, d, lgamma_slope(b, x)); break;
     case OP_chlo_digamma: g = ir_multiply(b, d, op2(b, OP_chlo_polygamma, ir_splat(b, x->type, 1), x)); break;
     default: return grad_refuse(c, "its formula is missing");
     }

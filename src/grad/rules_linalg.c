@@ -61,8 +61,8 @@ xt_status grad_cholesky(grad_call *c) {
     ir_value *s =
         grad_triangular_system(c, l, p, (grad_system){.left = true, .lower = true, .transpose = GRAD_TRANSPOSE});
     s = grad_triangular_system(c, l, s, (grad_system){.left = false, .lower = true, .transpose = GRAD_NO_TRANSPOSE});
-    s = grad_triangle(c, ir_add(c->b, s, grad_matrix_turn(c, s)), true, 0.5);
-    c->d_in[0] = lower ? s : grad_matrix_turn(c, s);
+    /* symmetric, as PyTorch's and JAX's: that of a matrix whose triangles move together */
+    c->d_in[0] = grad_times(c->b, ir_add(c->b, s, grad_matrix_turn(c, s)), 0.5);
     return NULL;
 }
 

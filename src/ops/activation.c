@@ -37,7 +37,7 @@ static ir_value *make_hardsigmoid(ir_builder *b, ir_value *x) {
 static ir_value *make_hardswish(ir_builder *b, ir_value *x) {
     ir_value *middle = ir_multiply(b, x, ex_over(b, ex_plus(b, x, 3), 6));
     ir_value *r = ex_pick(b, ex_is(b, x, IR_GE, 3), x, middle);
-    return ex_pick(b, ex_is(b, x, IR_LE, -3), ex_num(b, x, 0), r);
+    return ex_pick(b, ex_is(b, x, IR_LE, -3), ex_times(b, x, 0), r);
 }
 static ir_value *make_selu(ir_builder *b, ir_value *x) {
     static const double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
@@ -48,9 +48,6 @@ static ir_value *make_softsign(ir_builder *b, ir_value *x) {
 }
 static ir_value *make_mish(ir_builder *b, ir_value *x) {
     return ir_multiply(b, x, ir_tanh(b, log1p_exp(b, x)));
-}
-static ir_value *make_relu6(ir_builder *b, ir_value *x) {
-    return hard_tanh(b, x, 0, 6);
 }
 static ir_value *make_logsigmoid(ir_builder *b, ir_value *x) {
     return ir_negate(b, log1p_exp(b, ir_negate(b, x)));
@@ -63,7 +60,7 @@ OPS_UNARY(xt_hardsigmoid, xt_hardsigmoid_at, REAL, make_hardsigmoid)
 OPS_UNARY(xt_hardswish, xt_hardswish_at, REAL, make_hardswish)
 OPS_UNARY(xt_logsigmoid, xt_logsigmoid_at, REAL, make_logsigmoid)
 OPS_UNARY(xt_mish, xt_mish_at, REAL, make_mish)
-OPS_UNARY(xt_relu6, xt_relu6_at, REAL, make_relu6)
+OPS_PLAIN_UNARY(xt_relu6, xt_relu6_at)
 OPS_UNARY(xt_selu, xt_selu_at, REAL, make_selu)
 OPS_UNARY(xt_softsign, xt_softsign_at, REAL, make_softsign)
 OPS_UNARY(xt_tanhshrink, xt_tanhshrink_at, REAL, make_tanhshrink)
@@ -100,8 +97,9 @@ static ir_value *hardshrink(ir_builder *b, ir_value *x, const ex_number *n) {
 }
 static ir_value *softshrink(ir_builder *b, ir_value *x, const ex_number *n) {
     ir_value *less = ex_of(b, x, n[0]), *more = ex_of(b, x, n[1]);
-    ir_value *r = ex_keep(b, ir_compare(b, IR_LT, x, less), ir_add(b, x, more), 0);
-    return ex_pick(b, ir_compare(b, IR_GT, x, more), ir_add(b, x, less), r);
+    ir_value *inside = ir_and(b, ir_compare(b, IR_GE, x, less), ir_compare(b, IR_LE, x, more));
+    ir_value *outside = ex_pick(b, ir_compare(b, IR_LT, x, less), ir_add(b, x, more), ir_add(b, x, less));
+    return ex_keep(b, ir_not(b, inside), outside, 0); /* NaN is not inside */
 }
 
 static xt_tensor parametric(const xt_src *src, const char *what, parametric_fn make, xt_tensor x, double p, double q) {
@@ -149,6 +147,9 @@ xt_tensor xt_hardtanh_at(const xt_src *src, xt_tensor x, double lo, double hi) {
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "xt_hardtanh: bounds %g and %g: the first must not be above the second", lo, hi);
     return parametric(src, "xt_hardtanh", hardtanh, x, lo, hi);
+}
+xt_tensor xt_relu6_at(const xt_src *src, xt_tensor x) {
+    return parametric(src, "xt_relu6", hardtanh, x, 0, 6);
 }
 xt_tensor xt_hardshrink_at(const xt_src *src, xt_tensor x, double lambda) {
     return parametric(src, "xt_hardshrink", hardshrink, x, -lambda, lambda);

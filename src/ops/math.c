@@ -25,6 +25,12 @@ static ir_value *make_reciprocal(ir_builder *b, ir_value *x) {
 static ir_value *make_logit(ir_builder *b, ir_value *x) {
     return ir_log(b, ir_divide(b, x, ir_subtract(b, ex_num(b, x, 1), x)));
 }
+/* PyTorch's pole at zero has a sign, that of -1/x; the op has NaN there. */
+static ir_value *make_digamma(ir_builder *b, ir_value *x) {
+    ir_value *zero = ex_is(b, x, IR_EQ, 0);
+    ir_value *pole = ir_divide(b, ex_num(b, x, -1), ex_keep(b, zero, x, 1));
+    return ex_pick(b, zero, pole, ir_chlo_digamma(b, ex_keep(b, ir_not(b, zero), x, 1)));
+}
 static ir_value *make_deg2rad(ir_builder *b, ir_value *x) {
     return ex_times(b, x, M_PI / 180);
 }
@@ -183,7 +189,7 @@ OPS_UNARY(xt_cbrt, xt_cbrt_at, REAL, ir_cbrt)
 OPS_UNARY(xt_conj, xt_conj_at, NUMBER, ir_chlo_conj)
 OPS_UNARY(xt_cosh, xt_cosh_at, FLOAT, ir_chlo_cosh)
 OPS_UNARY(xt_deg2rad, xt_deg2rad_at, REAL, make_deg2rad)
-OPS_UNARY(xt_digamma, xt_digamma_at, REAL, ir_chlo_digamma)
+OPS_UNARY(xt_digamma, xt_digamma_at, REAL, make_digamma)
 OPS_UNARY(xt_erf, xt_erf_at, REAL, ir_chlo_erf)
 OPS_UNARY(xt_erfc, xt_erfc_at, REAL, ir_chlo_erfc)
 OPS_UNARY(xt_erfinv, xt_erfinv_at, REAL, ir_chlo_erf_inv)
@@ -269,24 +275,24 @@ static ir_value *make_xlog1py(ir_builder *b, ir_value *x, ir_value *y) {
 
 static ir_value *make_copysign(ir_builder *b, ir_value *x, ir_value *y) {
     ir_value *flip = ir_compare(b, IR_NE, make_signbit(b, x), make_signbit(b, y));
-    return ex_pick(b, flip, ir_negate(b, x), ops_copy(b, x));
+    ir_value *r = ex_pick(b, flip, ir_negate(b, x), ops_copy(b, x));
+    return ir_dtype_is_float(x->type->dtype) ? ex_pick(b, ex_is(b, x, IR_EQ, 0), ex_detach(b, r), r) : r;
 }
 static ir_value *make_heaviside(ir_builder *b, ir_value *x, ir_value *y) {
     ir_value *step = ex_keep(b, ex_is(b, x, IR_GT, 0), ex_num(b, x, 1), 0);
     return ex_pick(b, ex_is(b, x, IR_EQ, 0), y, step);
 }
-/* NaN loses, unlike in xt_maximum. */
-static ir_value *extreme_of_numbers(ir_builder *b, ir_opcode code, ir_value *x, ir_value *y) {
-    if (!ir_dtype_is_float(x->type->dtype)) return ir_binary(b, code, x, y);
-    ir_value *r = ir_binary(b, code, x, y);
-    r = ex_pick(b, ir_compare(b, IR_NE, y, y), x, r);
-    return ex_pick(b, ir_compare(b, IR_NE, x, x), y, r);
+/* NaN loses, unlike in xt_maximum, and of equal numbers the first is taken, with the whole derivative. */
+static ir_value *extreme_of_numbers(ir_builder *b, ir_cmp_dir wins, ir_value *x, ir_value *y) {
+    ir_value *first = ir_compare(b, wins, x, y);
+    if (ir_dtype_is_float(x->type->dtype)) first = ir_or(b, first, ir_compare(b, IR_NE, y, y));
+    return ex_pick(b, first, x, y);
 }
 static ir_value *make_fmax(ir_builder *b, ir_value *x, ir_value *y) {
-    return extreme_of_numbers(b, OP_maximum, x, y);
+    return extreme_of_numbers(b, IR_GE, x, y);
 }
 static ir_value *make_fmin(ir_builder *b, ir_value *x, ir_value *y) {
-    return extreme_of_numbers(b, OP_minimum, x, y);
+    return extreme_of_numbers(b, IR_LE, x, y);
 }
 static ir_value *make_ldexp(ir_builder *b, ir_value *x, ir_value *y) {
     return ir_multiply(b, x, make_exp2(b, y));

@@ -37,10 +37,6 @@ xt_tensor xt_float_power_at(const xt_src *src, xt_tensor x, xt_tensor y) {
     return xt_pow_at(src, xt_cast_at(src, x, XT_F64), xt_cast_at(src, y, XT_F64));
 }
 
-xt_tensor xt_entr_at(const xt_src *src, xt_tensor x) {
-    return xt_neg_at(src, xt_xlogy_at(src, x, x));
-}
-
 xt_tensor xt_ndtr_at(const xt_src *src, xt_tensor x) {
     return times(src, xt_erfc_at(src, times(src, x, -sqrt(0.5))), 0.5);
 }
@@ -57,10 +53,6 @@ xt_tensor xt_log_ndtr_at(const xt_src *src, xt_tensor x) {
     below = xt_sub__at(src, below, xt_log_e_at(src, tail));
     xt_tensor near = xt_where_at(src, far, xt_full_like_at(src, x, 0), x);
     return xt_where_at(src, far, below, xt_log_e_at(src, xt_ndtr_at(src, near)));
-}
-
-xt_tensor xt_ndtri_at(const xt_src *src, xt_tensor x) {
-    return times(src, xt_erfinv_at(src, xt_add_scalar_at(src, times(src, x, 2), -1)), sqrt(2));
 }
 
 xt_tensor xt_mvlgamma_at(const xt_src *src, xt_tensor x, int p) {

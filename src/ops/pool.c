@@ -131,7 +131,7 @@ xt_tensor xt_pool_at(const xt_src *src, bool average, int n_spatial, xt_tensor x
 }
 
 /* As PyTorch: the average times the number of elements, which differs from the sum in a window that
- * ceil_mode cuts off. */
+ * ceil_mode cuts off; where the sum is zero, so is the derivative, which the root's would make infinite. */
 xt_tensor xt_lp_pool_at(const xt_src *src, int n_spatial, xt_tensor x, double p, int kernel, xt_pool_opts o) {
     if (!(p > 0))
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_lp_pool%dd: the power is %g; it must be positive", n_spatial,
@@ -142,34 +142,71 @@ xt_tensor xt_lp_pool_at(const xt_src *src, int n_spatial, xt_tensor x, double p,
     o.padding = 0;
     memset(o.paddings, 0, sizeof o.paddings);
     xt_tensor mean = xt_pool_at(src, true, n_spatial, xt_pow_scalar_at(src, x, p), kernel, o);
-    return xt_pow_scalar_at(src, xt_mul_scalar_at(src, mean, elements), 1 / p);
+    xt_tensor zero = xt_eq_at(src, mean, xt_full_like_at(src, mean, 0)), none = xt_full_like_at(src, mean, 0);
+    xt_tensor some = xt_where_at(src, zero, xt_full_like_at(src, mean, 1), mean);
+    return xt_where_at(src, zero, none, xt_pow_scalar_at(src, xt_mul_scalar_at(src, some, elements), 1 / p));
 }
 
 /* --- adaptive --- */
-static ir_value *one_window(ir_builder *b, bool average, ir_value *x, size_t axis, int64_t from, int64_t to) {
+static ir_value *one_mean(ir_builder *b, ir_value *x, size_t axis, int64_t from, int64_t to) {
     int64_t start[XT_MAX_RANK] = {0}, limit[XT_MAX_RANK], dims[XT_MAX_RANK], at = (int64_t)axis;
     memcpy(limit, x->type->dims, x->type->rank * sizeof *limit);
     start[axis] = from;
     limit[axis] = to;
     ir_value *r = ir_slice(b, x, start, limit, NULL);
-    r = r ? average ? ops_sum(b, r, 1, &at) : ir_reduce(b, OP_maximum, r, 1, &at) : NULL;
+    r = r ? ops_sum(b, r, 1, &at) : NULL;
     if (!r) return NULL;
-    if (average) r = ir_divide(b, r, ir_splat(b, r->type, (double)(to - from)));
+    r = ir_divide(b, r, ir_splat(b, r->type, (double)(to - from)));
     memcpy(dims, x->type->dims, x->type->rank * sizeof *dims);
     dims[axis] = 1;
     return r ? ir_reshape(b, r, x->type->rank, dims) : NULL;
 }
 
-/* Dim after dim: a mean of means over a grid is the mean, for all windows of one dim hold the same number of rows. */
-static ir_value *adapt(ir_builder *b, bool average, ir_value *x, size_t axis, int64_t out) {
+static ir_value *means_of_windows(ir_builder *b, ir_value *x, size_t axis, int64_t out) {
     int64_t size = x->type->dims[axis];
     ir_value **parts = base_calloc((size_t)out, sizeof *parts), *y = NULL;
     bool ok = parts != NULL;
     for (int64_t i = 0; ok && i < out; i++)
-        ok = (parts[i] = one_window(b, average, x, axis, i * size / out, ((i + 1) * size + out - 1) / out)) != NULL;
+        ok = (parts[i] = one_mean(b, x, axis, i * size / out, ((i + 1) * size + out - 1) / out)) != NULL;
     if (ok) y = out == 1 ? parts[0] : ir_concatenate(b, (size_t)out, parts, (int64_t)axis);
     base_free(parts);
     return y;
+}
+
+/* Equal windows: a reshape and one reduction. */
+static ir_value *means_of_equal(ir_builder *b, ir_value *x, size_t axis, int64_t out) {
+    int64_t dims[XT_MAX_RANK], window = (int64_t)axis + 1, size = x->type->dims[axis];
+    for (size_t k = 0, j = 0; k < x->type->rank; k++) {
+        dims[j++] = k == axis ? out : x->type->dims[k];
+        if (k == axis) dims[j++] = size / out;
+    }
+    x = ir_reshape(b, x, x->type->rank + 1, dims);
+    x = x ? ops_sum(b, x, 1, &window) : NULL;
+    return x ? ir_divide(b, x, ir_splat(b, x->type, (double)(size / out))) : NULL;
+}
+
+/* Dim after dim: a mean of means over a grid is the mean, for all windows of one dim hold the same number of rows. */
+static ir_value *adaptive_mean(ir_builder *b, int n, ir_value *x, const int64_t *out) {
+    xt_dtype t = x->type->dtype;
+    if (xt_dtype_size(t) < 4) x = ir_convert(b, x, XT_F32);
+    for (int i = 0; i < n && x; i++) {
+        int64_t size = x->type->dims[i + 2];
+        if (out[i] == size) continue;
+        x = (size % out[i] ? means_of_windows : means_of_equal)(b, x, (size_t)i + 2, out[i]);
+    }
+    return x ? ir_convert(b, x, t) : NULL;
+}
+
+/* Of the largest elements of a window the first has the derivative, as in xt_max_pool, so all dims are looked at
+ * together; windows of one size are those of xt_max_pool. */
+static xt_tensor adaptive_max(const xt_src *src, int n, xt_tensor x, const ir_type *t, const int64_t *out) {
+    xt_pool_opts o = XT_OPTS(xt_pool_opts, );
+    bool even = true;
+    for (int i = 0; i < n; i++) {
+        even = even && t->dims[i + 2] % out[i] == 0;
+        o.kernels[i] = (int)(t->dims[i + 2] / out[i]);
+    }
+    return even ? xt_pool_at(src, false, n, x, 0, o) : xt_adaptive_max_pool_with_indices_at(src, n, x, NULL, out);
 }
 
 xt_tensor xt_adaptive_pool_at(const xt_src *src, bool average, int n_spatial, xt_tensor x, const int64_t *sizes) {
@@ -177,6 +214,7 @@ xt_tensor xt_adaptive_pool_at(const xt_src *src, bool average, int n_spatial, xt
     char what[32];
     ops_text sx;
     bool added;
+    int64_t out[OPS_SPATIAL + 1] = {0};
     snprintf(what, sizeof what, "xt_adaptive_%s_pool%dd", average ? "avg" : "max", n_spatial);
     ir_value *v = ops_batched(b, lazy_value(x), n_spatial, &added);
     if (!v) return lazy_wrap(NULL, what);
@@ -184,30 +222,17 @@ xt_tensor xt_adaptive_pool_at(const xt_src *src, bool average, int n_spatial, xt
         !ir_dtype_is_float(v->type->dtype))
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s; floats [N,C,...] with %d dims behind C are needed",
                           what, xt_dtype_name(v->type->dtype), ops_shape(v->type, &sx), n_spatial);
-    xt_dtype t = v->type->dtype;
-    if (average && xt_dtype_size(t) < 4) v = ir_convert(b, v, XT_F32);
-    for (int i = 0; i < n_spatial && v; i++) {
-        int64_t size = v->type->dims[i + 2], out = i < ops_rank(sizes) ? sizes[i] : sizes[0];
-        if (out == -1 || out == size) continue;
-        if (out < 1 || size < 1)
+    for (int i = 0; i < n_spatial; i++) {
+        int64_t size = v->type->dims[i + 2];
+        out[i] = i < ops_rank(sizes) ? sizes[i] : sizes[0];
+        if (out[i] == -1) out[i] = size;
+        if (out[i] != size && (out[i] < 1 || size < 1))
             return lazy_error(src, XT_INVALID_ARGUMENT,
                               "%s: x %s to size %lld in dim %d: sizes are at least 1, or -1 to keep the dim", what,
-                              ops_shape(v->type, &sx), (long long)out, i + 2);
-        if (size % out) {
-            v = adapt(b, average, v, (size_t)i + 2, out);
-            continue;
-        }
-        int64_t dims[XT_MAX_RANK], window = i + 3, kept[XT_MAX_RANK]; /* equal windows: a reshape and one reduction */
-        for (size_t k = 0, j = 0; k < v->type->rank; k++) {
-            kept[k] = (int64_t)k == i + 2 ? out : v->type->dims[k];
-            dims[j++] = kept[k];
-            if ((int64_t)k == i + 2) dims[j++] = size / out;
-        }
-        v = ir_reshape(b, v, v->type->rank + 1, dims);
-        v = v ? average ? ops_sum(b, v, 1, &window) : ir_reduce(b, OP_maximum, v, 1, &window) : NULL;
-        if (v && average) v = ir_divide(b, v, ir_splat(b, v->type, (double)(size / out)));
+                              ops_shape(v->type, &sx), (long long)out[i], i + 2);
     }
-    if (v && average) v = ir_convert(b, v, t);
+    if (!average && v->type->count > 0) return adaptive_max(src, n_spatial, x, v->type, out);
+    if (average) v = adaptive_mean(b, n_spatial, v, out);
     v = ops_unbatched(b, v, added);
     return lazy_wrap(v && v == lazy_value(x) ? ops_copy(b, v) : v, what);
 }

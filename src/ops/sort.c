@@ -124,10 +124,26 @@ void xt_kthvalue_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_tens
 void xt_median_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices) {
     nth(src, "xt_median_axis", x, 0, axis, true, out_values, out_indices);
 }
+/* All elements that equal the median share its derivative, as PyTorch's do. */
 xt_tensor xt_median_at(const xt_src *src, xt_tensor x) {
     xt_tensor values, indices;
-    nth(src, "xt_median", xt_flatten_at(src, x, 0), 0, 0, true, &values, &indices);
-    return values;
+    xt_tensor flat = xt_flatten_at(src, x, 0);
+    nth(src, "xt_median", flat, 0, 0, true, &values, &indices);
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(flat), *m = lazy_value(values);
+    if (!v || !m || !ir_dtype_is_float(m->type->dtype)) return values;
+    m = ex_detach(b, m);
+    ir_value *equals = ops_broadcast(b, m, 1, v->type->dims);
+    ir_value *both_nan = ir_and(b, ir_compare(b, IR_NE, v, v), ir_compare(b, IR_NE, equals, equals));
+    ir_value *equal = ir_or(b, ir_compare(b, IR_EQ, v, equals), both_nan);
+    int64_t axis = 0;
+    ir_value *w = ops_widen(b, v);
+    if (!equal || !w) return lazy_wrap(NULL, "xt_median");
+    ir_value *count = ir_reduce(b, OP_add, ir_convert(b, equal, w->type->dtype), 1, &axis);
+    ir_value *sum = ir_reduce(b, OP_add, ex_keep(b, equal, w, 0), 1, &axis);
+    ir_value *mean = ops_narrow(b, ir_divide(b, sum, count), v->type->dtype);
+    ir_value *exact = ir_add(b, m, ir_subtract(b, mean, ex_detach(b, mean))); /* the mean may be rounded */
+    return lazy_wrap(ex_pick(b, ir_is_finite(b, m), exact, mean), "xt_median");
 }
 
 /* NaN is sorted to the end, so the median of the numbers is at half their count. A slice of nothing but NaN

@@ -1,0 +1,77 @@
+"""Functions of each element where formulas change: NaN, infinities, zeros of both signs, kinks, ties, the far ends of
+their range; pools of windows whose elements are equal or zero; and the two triangles of a matrix whose factor reads
+one."""
+import torch
+from torch.nn import functional as F
+
+from parity import File
+
+f = File("edges")
+S = torch.special
+D = torch.float64
+nan, inf = float("nan"), float("inf")
+finite = torch.tensor([0.0, -0.0, 0.5, -0.5, 1, -1, 2, -2, 3, -3, 6, 6.5, -6.5], dtype=D)
+every = torch.cat([finite, torch.tensor([nan, inf, -inf], dtype=D)])
+numbers = torch.tensor([-3, 0, 2, 6, 9])
+
+NAMES = ("relu relu6 hardsigmoid hardswish hardtanh hardshrink softshrink elu selu celu leaky_relu softplus softsign "
+         "logsigmoid tanhshrink mish silu").split()
+for name in NAMES:
+    fn = getattr(F, name)
+    f.run(f"{name}_values", fn, every, grads=False)
+    if name == "hardsigmoid":  # PyTorch's f64 has its sixth in f32
+        f.run(f"{name}_slopes_f32", fn, finite.float())
+    else:
+        f.run(f"{name}_slopes", fn, finite)
+f.run("threshold_values", lambda x: F.threshold(x, 0.5, 7), every, grads=False)
+f.run("threshold_slopes", lambda x: F.threshold(x, 0.5, 7), finite)
+f.run("integers", lambda x: (F.relu(x), F.relu6(x), F.hardtanh(x, -2, 3), F.threshold(x, 0, 20)), numbers,
+      grads=False)
+
+for name, x in (("entr", [0.0, 1e-30, 0.3, 1, 2]), ("digamma", [0.0, 0.3, 1, 4.5]),
+                ("lgamma", [0.0, 0.3, 1, 4.5, -0.5])):
+    fn = getattr(torch if name == "lgamma" else S, name)
+    f.run(f"{name}_values", fn, torch.cat([every, torch.tensor([0.01, 0.9, 1.1], dtype=D)]), grads=False)
+    if name != "digamma":  # PyTorch's trigamma has ten digits
+        f.run(f"{name}_slopes", fn, torch.tensor(x, dtype=D))
+    f.run(f"{name}_slopes_f32", fn, torch.tensor(x))
+f.run("entr_below", S.entr, torch.tensor([-1.0, -inf, -1e-30]), grads=False)
+low = torch.tensor([1e-300, 1e-100, 1e-30, 1e-17, 1e-12, 1e-8, 1e-6, 1e-4, 1e-3, 0.02, 0.13, 0.14, 0.3, 0.5], dtype=D)
+f.run("ndtri", S.ndtri, torch.cat([low, 1 - low[3:]]), grads=False)
+f.run("ndtri_f32", S.ndtri, torch.cat([low[2:], 1 - low[4:]]).float(), grads=False)
+f.run("ndtri_ends", S.ndtri, torch.tensor([0.0, 1, -0.1, 1.1, nan, -0.0], dtype=D), grads=False)
+for i, x in enumerate(low.tolist()):  # one by one: they differ by hundreds of orders
+    f.run(f"ndtri_slope{i}", S.ndtri, torch.tensor([x], dtype=D))
+f.run("ndtri_slope_end", S.ndtri, torch.tensor([0.0, 1], dtype=D))
+
+a = torch.tensor([nan, 1, nan, inf, -inf, inf, -inf, 0, -0.0, 1, 0, -0.0], dtype=D)
+b = torch.tensor([1, nan, nan, inf, inf, 1, -inf, -0.0, 0, inf, -1, -1], dtype=D)
+x = torch.tensor([0.0, -0.0, 1, -1, 2, 2, -3, 0.5], dtype=D)
+y = torch.tensor([0.0, 1, 1, -1, 1, 3, -3, -0.5], dtype=D)
+for name in ("maximum", "minimum", "fmax", "fmin", "copysign"):
+    fn = getattr(torch, name)
+    f.run(f"{name}_values", fn, a, b, grads=False)
+    f.run(f"{name}_slopes", fn, x, y, skip_grad=(1,) if name == "copysign" else ())
+
+x = torch.tensor([0.0, 0, 0, 0, 1, 1, 2, 2], dtype=D).reshape(1, 1, 8)
+signed = torch.tensor([-3.0, -1, 0, 0, 1, -1, 2, 5], dtype=D).reshape(1, 1, 8)
+for p in (1, 2, 3):
+    f.run(f"lp{p}", lambda t, p=p: F.lp_pool1d(t, p, 2), x)
+    f.run(f"lp{p}_signed", lambda t, p=p: F.lp_pool1d(t, p, 2), signed)
+image = torch.zeros(1, 2, 4, 4, dtype=D)
+image[0, 0, 1:, 2] = 1
+image[0, 1, :, 3] = torch.tensor([0.0, -1, 2, 2])
+f.run("lp_2d", lambda t: F.lp_pool2d(t, 2, 2), image)
+f.run("lp_3d", lambda t: F.lp_pool3d(t, 2, (1, 2, 2)), image)
+f.run("amax_ties", lambda t: (F.adaptive_max_pool1d(t, 4), F.adaptive_max_pool1d(t, 3)), x)
+f.run("amax_ties_2d", lambda t: (F.adaptive_max_pool2d(t, 2), F.adaptive_max_pool2d(t, 3), F.adaptive_max_pool2d(t, 1)),
+      image)
+f.run("amax_ties_3d", lambda t: F.adaptive_max_pool3d(t, (1, 3, 2)), image)
+f.run("median_ties", lambda t: t.median(), torch.tensor([0.0, 2, 0, 3, 1, 1, 1, 1, -1], dtype=D))
+f.run("median_ties_2d", lambda t: t.median(), torch.tensor([[1.0, 5, 5], [5, 6, 0]], dtype=D))
+f.run("median_nan", lambda t: t.median(), torch.tensor([nan, 2, nan, 2, 1], dtype=D))
+a = torch.tensor([[2, 0.5, 0.3], [0.5, 1, 0.2], [0.3, 0.2, 1.5]], dtype=D)
+f.run("cholesky", lambda t: (torch.linalg.cholesky(t), torch.linalg.cholesky(t, upper=True)), a)
+f.run("cholesky_of_covariance", lambda t: torch.distributions.MultivariateNormal(
+    torch.zeros(3, dtype=D), t).log_prob(torch.ones(3, dtype=D)), a)
+f.save()
