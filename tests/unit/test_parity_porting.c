@@ -320,6 +320,16 @@ static void closures(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* --- how many there are is asked for or not --- */
+static void without_a_count(void **state) {
+    (void)state;
+    xt_tensor x = xt_from_array(((float[]){1, -2, 3, 0}), XT_F32, 4), zero = xt_zeros_like(x);
+    assert_true(xt_item(xt_sum(xt_masked_select(x, xt_gt(x, zero), 4, NULL))) == 4);
+    assert_true(xt_item(xt_sum(xt_nonzero(x, 4, NULL))) == 3);
+    assert_true(xt_item(xt_sum(xt_argwhere(x, 3, NULL))) == 3);
+    assert_null(xt_error());
+}
+
 /* --- mistakes of the others --- */
 static void mistakes(void **state) {
     (void)state;
@@ -355,8 +365,8 @@ static void mistakes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cases),    cmocka_unit_test(cases_in_f64), cmocka_unit_test(lbfgs),
-        cmocka_unit_test(closures), cmocka_unit_test(mistakes),
+        cmocka_unit_test(cases),    cmocka_unit_test(cases_in_f64),    cmocka_unit_test(lbfgs),
+        cmocka_unit_test(closures), cmocka_unit_test(without_a_count), cmocka_unit_test(mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
