@@ -19,8 +19,11 @@ extern "C" {
 #endif
 
 typedef struct xt_optimizer xt_optimizer;
-/* Made over the parameters that net has or will have; freed by xt_optimizer_free or xt_finish. A number out of its
- * range gives NULL and xt_error() with this line; given NULL, functions fail with their line. */
+/* Made over the parameters that net has or will have. Of a child, xt_adam(xt_sub(net, "head", -1), ...), over those of
+ * that child and of all below it: torch.optim.Adam(net.head.parameters()); xt_zero_grad and clipping keep to them, and
+ * several children may have an optimizer each. Names in groups and checkpoints are whole ("head.fc.weight"). Freed by
+ * xt_optimizer_free or xt_finish. A number out of its range gives NULL and xt_error() with this line; given NULL,
+ * functions fail with their line. */
 #define XT_DEFAULTS_xt_sgd_opts(is) is(lr, 1e-3) is(clip_norm_type, 2)
 XT_DEFAULTS_OF(xt_sgd_opts)
 typedef struct XT_OPTIONS_ xt_sgd_opts {

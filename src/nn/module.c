@@ -520,6 +520,11 @@ xt_status xt_module_build_many(xt_module *m, int n_in, const xt_spec *x) {
 }
 
 /* --- queries --- */
+bool nn_below(const xt_module *m, const char *name) {
+    size_t n = strlen(m->path);
+    return n == 0 || (strncmp(name, m->path, n) == 0 && name[n] == '.');
+}
+
 int xt_module_tensors(const xt_module *m) {
     return m ? (int)m->root->n : 0;
 }

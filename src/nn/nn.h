@@ -74,6 +74,9 @@ struct xt_module {
     src_id mode_said; /* where, unless it is NN_AS_PARENT or as at birth */
     uint64_t number; /* its root's, or, where its mode is its own, one that no other module or root has */
 };
+/* Is a tensor of that full name of m or of a child below it? */
+bool nn_below(const xt_module *m, const char *name);
+
 typedef struct nn_loaded {
     const ir_type *type;
     void *data; /* NULL: it is still in the file */

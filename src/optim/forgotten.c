@@ -40,8 +40,8 @@ static const char *at_line(src_id id, char *buf, size_t n) {
 
 /* --- no step --- */
 static bool has_gradient(const xt_optimizer *o) {
-    for (int i = 0; lazy_owns(o->net) && i < xt_module_tensors(o->net); i++)
-        if (lazy_has_gradient(xt_module_tensor(o->net, i))) return true;
+    for (int i = 0; lazy_owns(o->root) && i < xt_module_tensors(o->net); i++)
+        if (optim_has(o, i) && lazy_has_gradient(xt_module_tensor(o->net, i))) return true;
     return false;
 }
 
@@ -88,10 +88,11 @@ typedef struct others {
 
 static bool is_anybodys(xt_tensor t) {
     for (const xt_optimizer *o = all; o; o = o->next_there) {
-        if (!is_ours(o) || !lazy_owns(o->net)) continue;
+        if (!is_ours(o) || !lazy_owns(o->root)) continue;
         const nn_root *r = o->net->root;
         for (size_t i = 0; i < r->n; i++)
-            if (r->entries[i].t.slot == t.slot && r->entries[i].t.generation == t.generation) return true;
+            if (r->entries[i].t.slot == t.slot && r->entries[i].t.generation == t.generation && optim_has(o, (int)i))
+                return true;
     }
     return false;
 }
@@ -122,7 +123,7 @@ static void look_for_others(xt_optimizer *o) {
 
 /* --- what no gradient reaches --- */
 static bool never_had(const xt_optimizer *o, int i) {
-    return xt_module_tensor_is_param(o->net, i) && ((size_t)i >= o->n_slots || o->slots[i] < 0) &&
+    return optim_has(o, i) && ((size_t)i >= o->n_slots || o->slots[i] < 0) &&
            !lazy_has_gradient(xt_module_tensor(o->net, i)) &&
            !o->groups[optim_group_of(o, xt_module_tensor_name(o->net, i))].frozen;
 }
@@ -236,7 +237,7 @@ void forgotten_begin(xt_optimizer *o) {
     any = true;
     o->forgets.thread = &any;
     o->forgets.made = src_intern(src_called_from);
-    o->forgets.network = nn_network(o->net);
+    o->forgets.network = nn_network(o->root);
     pthread_mutex_lock(&lock);
     o->next_there = all;
     all = o;

@@ -4,6 +4,7 @@
 
 #include "lazy/mesh/mesh.h"
 #include "lazy/step/swept.h"
+#include "nn/nn.h"
 #include "ops/ops.h"
 #include "optim/optim.h"
 
@@ -25,7 +26,7 @@ bool gradients_of_module(const xt_module *m, gradients *g) {
         return false;
     }
     for (int i = 0; i < xt_module_tensors(m); i++) {
-        if (!xt_module_tensor_is_param(m, i)) continue;
+        if (!xt_module_tensor_is_param(m, i) || !nn_below(m, xt_module_tensor_name(m, i))) continue;
         xt_tensor p = xt_module_tensor(m, i), grad = lazy_grad(p);
         if (!grad.slot) continue;
         g->params[g->n] = p;
@@ -38,7 +39,7 @@ bool gradients_of_module(const xt_module *m, gradients *g) {
 
 /* A module may be freed before its optimizer; what is left then is good for xt_optimizer_free only. */
 static bool has_module(const xt_optimizer *o) {
-    if (lazy_owns(o->net)) return true;
+    if (lazy_owns(o->root)) return true;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL,
                          "%s: the module of this optimizer was freed, or belongs to another thread; free the optimizer "
                          "first, or after its last step",
@@ -216,18 +217,23 @@ void optim_taken(const xt_src *src, const char *by, xt_optimizer *o) {
     o->taken.calls = calls;
 }
 
+static void forget_gradients(const xt_module *m) {
+    for (int i = 0; i < xt_module_tensors(m); i++)
+        if (nn_below(m, xt_module_tensor_name(m, i))) lazy_set_grad(xt_module_tensor(m, i), (xt_tensor){0});
+}
+
 void xt_zero_grad_at(const xt_src *src, xt_optimizer *o) {
     if (!o) return;
     lazy_begin(src);
     if (!has_module(o)) return;
     optim_taken(src, "xt_zero_grad", o);
-    for (int i = 0; i < xt_module_tensors(o->net); i++) lazy_set_grad(xt_module_tensor(o->net, i), (xt_tensor){0});
+    forget_gradients(o->net);
     o->reduced = o->unscaled = false;
 }
 
 void xt_module_zero_grad_at(const xt_src *src, xt_module *m) {
     lazy_begin(src);
-    for (int i = 0; m && i < xt_module_tensors(m); i++) lazy_set_grad(xt_module_tensor(m, i), (xt_tensor){0});
+    if (m) forget_gradients(m);
 }
 
 static bool clip_options(const xt_src *src, const char *what, double max, xt_clip_opts *p) {

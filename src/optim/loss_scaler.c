@@ -89,7 +89,7 @@ bool scaler_not_mixed(const xt_src *src, const char *what, const xt_optimizer *o
     char unscaled[256], swept[256];
     src_id at = 0;
     for (int i = 0; i < xt_module_tensors(o->net) && o->unscaled && !at; i++)
-        at = lazy_swept_since(xt_module_tensor(o->net, i), o->unscaled_calls);
+        if (optim_has(o, i)) at = lazy_swept_since(xt_module_tensor(o->net, i), o->unscaled_calls);
     if (!at) return true;
     lazy_fail(
         status_new(XT_FAILED_PRECONDITION, src,
@@ -104,7 +104,7 @@ bool scaler_not_clipped(const xt_src *src, const char *what, const xt_optimizer 
     char clipped[256];
     src_id at = 0;
     for (int i = 0; i < xt_module_tensors(o->net) && !o->unscaled && !at; i++)
-        at = lazy_clipped_at(xt_module_tensor(o->net, i));
+        if (optim_has(o, i)) at = lazy_clipped_at(xt_module_tensor(o->net, i));
     if (!at) return true;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                          "%s: the gradients were clipped at %s while the scale was in them, so the limit was for "

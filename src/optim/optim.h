@@ -99,7 +99,8 @@ struct xt_optimizer {
     const optim_kind *kind;
     const optim_name *name;
     void *opts; /* the kind's, settled */
-    xt_module *net;
+    xt_module *net; /* its parameters are those of net and of all below it */
+    xt_module *root; /* which owns net, if it is a child */
     optim_group *groups;
     size_t n_groups, cap_groups;
     bool momentum_moves; /* a schedule sets it: data */
@@ -204,6 +205,8 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
     OPTIM_ROW(type, clip_norm, 0, 1e30, "largest norm of all gradients together; 0 = off"), \
         OPTIM_ROW(type, clip_norm_type, 1e-3, HUGE_VAL, "which norm"),                      \
         OPTIM_ROW(type, clip_value, 0, 1e30, "largest absolute value of a gradient; 0 = off")
+/* Is the module's tensor number i among what it trains? */
+bool optim_has(const xt_optimizer *o, int i);
 int optim_group_of(const xt_optimizer *o, const char *param); /* the last pattern that matches */
 bool optim_counts(const xt_optimizer *o);
 const ir_type *optim_state_type(const xt_optimizer *o, const optim_param *p, int k, const ir_type *param);

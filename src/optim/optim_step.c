@@ -75,8 +75,7 @@ static void check_patterns(xt_optimizer *o) {
     o->patterns_checked = true;
     for (size_t i = 0; i < o->n_groups; i++) o->groups[i].members = 0;
     for (int i = 0; i < xt_module_tensors(o->net); i++)
-        if (xt_module_tensor_is_param(o->net, i))
-            o->groups[optim_group_of(o, xt_module_tensor_name(o->net, i))].members++;
+        if (optim_has(o, i)) o->groups[optim_group_of(o, xt_module_tensor_name(o->net, i))].members++;
     for (size_t i = 1; i < o->n_groups; i++)
         if (o->groups[i].members == 0)
             log_msg(XT_SEV_WARNING,
@@ -252,7 +251,7 @@ void optim_count_step(xt_optimizer *o) {
     o->steps++;
     optim_watch_finite(o);
     lazy_count_update(&o->updater);
-    lazy_module_now(nn_network(o->net), LAZY_MODULE_STEPPED);
+    lazy_module_now(nn_network(o->root), LAZY_MODULE_STEPPED);
     counter_add(COUNTER_optimizer_steps, 1);
 }
 static void count_step(void *user) {

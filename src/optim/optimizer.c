@@ -80,12 +80,17 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
     o->kind = k;
     o->name = name_of(k->id);
     o->net = net;
+    o->root = net->root->module;
     o->last_step = o->updater.step = -1;
-    lazy_module_now(nn_network(net), LAZY_MODULE_OPTIMIZED);
-    handle_needs(o, net);
+    lazy_module_now(nn_network(o->root), LAZY_MODULE_OPTIMIZED);
+    handle_needs(o, o->root);
     forgotten_begin(o);
     live_add(LIVE_optimizer, 1);
     return o;
+}
+
+bool optim_has(const xt_optimizer *o, int i) {
+    return xt_module_tensor_is_param(o->net, i) && nn_below(o->net, xt_module_tensor_name(o->net, i));
 }
 
 void xt_optimizer_free(xt_optimizer *o) {
