@@ -18,6 +18,7 @@
 #ifndef XTRAIN_HPP
 #define XTRAIN_HPP
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <initializer_list>
@@ -517,13 +518,14 @@ class module {
         int n_in, n_out;
         std::exception_ptr thrown; /* C does not let it through: it goes on behind the call */
     };
+    /* What has thrown gives an input for an output, which nobody sees: C would tell that there is none. */
     static xt_tensor call_one(xt_module *m, xt_tensor x, void *user) {
         body *b = static_cast<body *>(user);
         try {
             return b->one(m, x);
         } catch (...) {
             b->thrown = std::current_exception();
-            return xt_tensor{};
+            return x;
         }
     }
     static void call_many(xt_module *m, const xt_tensor *in, xt_tensor *out, void *user) {
@@ -534,6 +536,7 @@ class module {
             for (size_t i = 0; i < y.size(); i++) out[i] = y[i];
         } catch (...) {
             b->thrown = std::current_exception();
+            std::fill(out, out + b->n_out, in[0]);
         }
     }
     void rethrow() const {

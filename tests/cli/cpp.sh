@@ -19,6 +19,8 @@ for compiler in g++ clang++; do
         check "$compiler -std=$standard: no warning" [ $? = 0 ]
         ./test >out 2>&1
         check "$compiler -std=$standard: it is what C does" [ $? = 0 ]
+        ./test throwing >out 2>&1 && [ ! -s out ]
+        check "$compiler -std=$standard: of an exception no other cause is told" [ $? = 0 ]
     done
     for optimize in -O0 -O2; do
         $compiler -std=c++17 -w -g $optimize -DWITH_LINES ${ASAN_BUILD:+-fsanitize=address,undefined} \
