@@ -16,13 +16,27 @@ static struct {
     const char *save, *data;
 } gallery;
 
+static inline void gallery_usage(const char *program, const char *option, const char *value) {
+    fprintf(stderr, "%s: \"%s%s%s\" is not known here; [--steps N] [--save FILE] [--data PATH] are, N a whole number\n",
+            program, option, value ? " " : "", value ? value : "");
+    exit(2);
+}
+
 static inline void gallery_begin(int argc, char **argv, int steps, const char *data) {
     gallery.steps = steps;
     gallery.data = data;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--steps") == 0) gallery.steps = atoi(argv[i + 1]);
-        if (strcmp(argv[i], "--save") == 0) gallery.save = argv[i + 1];
-        if (strcmp(argv[i], "--data") == 0) gallery.data = argv[i + 1];
+    for (int i = 1; i < argc; i += 2) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        char *end = NULL;
+        if (value && strcmp(argv[i], "--steps") == 0)
+            gallery.steps = (int)strtol(value, &end, 10);
+        else if (value && strcmp(argv[i], "--save") == 0)
+            gallery.save = value;
+        else if (value && strcmp(argv[i], "--data") == 0)
+            gallery.data = value;
+        else
+            gallery_usage(argv[0], argv[i], value);
+        if (end && (end == value || *end || gallery.steps < 0)) gallery_usage(argv[0], argv[i], value);
     }
     if (gallery.data && access(gallery.data, R_OK) != 0) {
         fprintf(stderr, "%s: %s cannot be read; --data PATH says what to train on\n", argv[0], gallery.data);

@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
         gallery_loss("loss", step, loss);
     }
     xt_no_grad_begin();
-    if (!xt_error()) picture(m, b);
+    if (!xt_error() && gallery.steps > 0) picture(m, b);
     xt_no_grad_end();
     return xt_finish();
 }

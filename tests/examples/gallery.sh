@@ -19,6 +19,11 @@ for p in "$root"/examples/gallery/*.c; do
     python3 "$root/tests/peers/gallery/compare.py" --kept "$name" 10 <out >told
     check "$name has PyTorch's losses" [ $? = 0 ]
     cat told
+    "$BUILD/$name" --steps 0 --save begins "${text[@]}" >out 2>err && [ -s begins ] && [ ! -s err ]
+    check "$name writes what it begins with, and no step follows" [ $? = 0 ]
+    rm -f begins
+    "$BUILD/$name" --step 3 "${text[@]}" >out 2>err
+    check "$name refuses an option that it does not know" [ $? = 2 ]
     grep -q "$name.png" "$p" && check "$name draws its picture" [ -s "$name.png" ]
 done
 finish
