@@ -290,7 +290,8 @@ typedef xt_tensor (*xt_closure_fn)(void *user);
 XT_API double xt_optimizer_step_closure_at(const xt_src *src, xt_optimizer *opt, xt_closure_fn closure, void *user);
 
 /* Records the update, after xt_backward: gradients averaged over ranks, unscaled, clipped; every parameter that has one
- * moves in place; they are consumed. Waits for nothing. No gradient at all is an error, and so is a second step of one
+ * moves in place; they are consumed. Gradients of frozen parameters stay if another optimizer updates those, else they
+ * are forgotten. Waits for nothing. No gradient at all is an error, and so is a second step of one
  * optimizer in a compiled step function; in a loop it shows that nothing ends the steps (tensor.h). */
 #define xt_optimizer_step(opt) xt_optimizer_step_at(XT_HERE, opt)
 XT_API void xt_optimizer_step_at(const xt_src *src, xt_optimizer *opt);
@@ -330,7 +331,7 @@ typedef struct XT_OPTIONS_ xt_group_opts {
     double lr_scale XT_IS(xt_group_opts, lr_scale);
     double weight_decay XT_IS(xt_group_opts, weight_decay); /* XT_AUTO: the optimizer's */
     double momentum XT_IS(xt_group_opts, momentum); /* XT_AUTO: the optimizer's (the Adam family: beta1) */
-    xt_switch frozen; /* its parameters are not updated; default off */
+    xt_switch frozen; /* its parameters are not updated: they are another optimizer's, or nobody's; default off */
 } xt_group_opts;
 #define xt_optimizer_group(opt, ...) XT_OPTIMIZER_GROUP_(opt, __VA_ARGS__, )
 #define XT_OPTIMIZER_GROUP_(opt, pattern, ...) \

@@ -79,6 +79,17 @@ static void count_waiting(void) {
     }
 }
 
+/* --- another's --- */
+bool optim_is_anothers(const xt_optimizer *o, int i) {
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (const xt_optimizer *p = all; p && !found; p = p->next_there)
+        found = p != o && is_ours(p) && lazy_owns(p->root) && p->root == o->root && optim_has(p, i) &&
+                !p->groups[optim_group_of(p, xt_module_tensor_name(p->net, i))].frozen;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 /* --- nobody's --- */
 typedef struct others {
     int64_t n;

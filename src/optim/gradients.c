@@ -55,8 +55,8 @@ bool gradients_get(xt_optimizer *o, gradients *g) {
     size_t kept = 0;
     for (size_t i = 0; frozen && i < g->n; i++) {
         if (o->groups[optim_group_of(o, xt_module_tensor_name(o->net, g->index[i]))].frozen) {
-            /* never computed: nothing asks for it any more */
-            if (!o->leaves_frozen) lazy_set_grad(g->params[i], (xt_tensor){0});
+            /* never computed then: nothing asks for it any more */
+            if (!optim_is_anothers(o, g->index[i])) lazy_set_grad(g->params[i], (xt_tensor){0});
             continue;
         }
         g->params[kept] = g->params[i];

@@ -121,8 +121,13 @@ void xt_optimizer_set_momentum_at(const xt_src *src, xt_optimizer *o, double mom
                              "xt_optimizer_set_momentum: %g; a momentum is at least 0 and less than 1", momentum));
         return;
     }
-    o->momentum_moves = true;
+    optim_move_momentum(o);
     for (size_t i = 0; i < o->n_groups; i++) o->groups[i].h.momentum = momentum;
+}
+/* Compiled step functions have the momentum as a constant until then. */
+void optim_move_momentum(xt_optimizer *o) {
+    if (o->steps && !o->groups[0].h.momentum_moves && !lazy_tracing()) lazy_replay_forget(o);
+    for (size_t i = 0; i < o->n_groups; i++) o->groups[i].h.momentum_moves = true;
 }
 double xt_optimizer_momentum(const xt_optimizer *o) {
     return o ? o->groups[0].h.momentum : 0;

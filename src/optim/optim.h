@@ -24,6 +24,7 @@ enum { OPTIM_MAX_STATES = 5, OPTIM_MAX_SHARED = 4 };
 typedef struct optim_hyper {
     double lr, weight_decay;
     double momentum; /* the options' momentum, or beta1 */
+    bool momentum_moves; /* a schedule or the program sets it: data */
     bool maximize;
     const void *opts; /* settled; the optimizer's own copy */
 } optim_hyper;
@@ -103,7 +104,6 @@ struct xt_optimizer {
     xt_module *root; /* which owns net, if it is a child */
     optim_group *groups;
     size_t n_groups, cap_groups;
-    bool momentum_moves; /* a schedule sets it: data */
     bool has_momentum, has_decay; /* the kind's options have such a number */
     double clip_norm, clip_norm_type, clip_value;
     xt_dtype state_dtype; /* of the states of narrower parameters; XT_DTYPE_NONE: the parameters' */
@@ -144,8 +144,6 @@ struct xt_optimizer {
     map *loaded; /* state name -> value read before the state exists */
     map *loaded_counter; /* parameter name -> number of its counter + 1 */
     struct xt_loss_scaler *scaler; /* borrowed; its state is saved with the optimizer's */
-    /* another optimizer of the module steps after it: gradients of parameters that are frozen here are for that one */
-    bool leaves_frozen;
     struct xt_scheduler **schedulers; /* owned: those that are no part of another one */
     size_t n_schedulers, cap_schedulers;
     struct optim_offload *offload; /* state lives in host memory: offload.c; or NULL */
@@ -190,6 +188,8 @@ void forgotten_begin(xt_optimizer *o);
 void forgotten_end(xt_optimizer *o); /* before it dies */
 struct gradients;
 void forgotten_look(const xt_src *src, xt_optimizer *o, const struct gradients *g); /* it steps with these */
+/* Another optimizer of this thread has tensor i of the network too, not in a frozen group: its gradient is for it. */
+bool optim_is_anothers(const xt_optimizer *o, int i);
 
 /* --- optimizer.c --- */
 /* Checks the options by their rows and makes the optimizer with a copy of them. Rows of these names are read here too:
@@ -207,7 +207,9 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
         OPTIM_ROW(type, clip_value, 0, 1e30, "largest absolute value of a gradient; 0 = off")
 /* Is the module's tensor number i among what it trains? */
 bool optim_has(const xt_optimizer *o, int i);
+void optim_move_momentum(xt_optimizer *o); /* that of each group is data from here on */
 int optim_group_of(const xt_optimizer *o, const char *param); /* the last pattern that matches */
+bool optim_has_momentum(const optim_hyper *h); /* now, or it may get one: running sums are kept */
 bool optim_counts(const xt_optimizer *o);
 const ir_type *optim_state_type(const xt_optimizer *o, const optim_param *p, int k, const ir_type *param);
 
@@ -218,6 +220,8 @@ ir_value *optim_times(ir_builder *b, ir_value *x, double c);
 ir_value *optim_number(const optim_update *u, double v); /* a constant scalar, as wide as the update is */
 ir_value *optim_plus(ir_builder *b, ir_value *x, double c);
 ir_value *optim_keep(optim_update *u, ir_value *x); /* momentum * x */
+/* `with`, or `without` in steps whose momentum is 0: as in PyTorch, a running sum stays as it is then. */
+ir_value *optim_if_momentum(optim_update *u, ir_value *with, ir_value *without);
 ir_value *optim_take(optim_update *u, ir_value *x); /* (1 - momentum) * x */
 ir_value *optim_mean_of(optim_update *u, ir_value *old, ir_value *x); /* momentum * old + (1 - momentum) * x */
 ir_value *optim_mix(ir_builder *b, ir_value *old, ir_value *x, double keep); /* keep * old + (1 - keep) * x */

@@ -26,27 +26,37 @@ static void step_error(const xt_src *src, const char *what, const xt_optimizer *
 }
 
 /* --- parameters --- */
+/* The states that are used and not there yet: all at the first step, and that of a momentum when one is set later. */
+static void make_states(xt_optimizer *o, const xt_src *src, optim_param *p, const ir_type *t) {
+    for (int k = 0; k < o->kind->n_states; k++) {
+        const ir_type *st = p->state[k].slot ? NULL : optim_state_type(o, p, k, t);
+        if (!st) continue;
+        char full[1024];
+        snprintf(full, sizeof full, "%s.%s", p->name, o->kind->state_names[k]);
+        p->state[k] =
+            optim_new_state(src, o, full, st, o->kind->initial ? o->kind->initial(&o->groups[p->group].h, k) : 0);
+        xt_status s =
+            ir_with_dtype(st, t->dtype) == t ? lazy_state_lay_out(p->state[k], lazy_optimizer_layout(p->param)) : NULL;
+        if (s) lazy_fail(status_at(s, src));
+    }
+}
+
 optim_param *optim_param_of(xt_optimizer *o, const xt_src *src, int i) {
     while (o->n_slots <= (size_t)i)
         if (!VEC_PUSH(o->slots, o->n_slots, o->cap_slots, (int){-1})) return NULL;
-    if (o->slots[i] >= 0) return &o->params[o->slots[i]];
+    if (o->slots[i] >= 0) {
+        optim_param *there = &o->params[o->slots[i]];
+        const ir_type *type = lazy_type(there->param);
+        if (type) make_states(o, src, there, type);
+        return there;
+    }
     const char *name = xt_module_tensor_name(o->net, i);
     optim_param p = {.param = xt_module_tensor(o->net, i),
                      .name = base_strdup(name),
                      .group = optim_group_of(o, name),
                      .counter = -1};
     const ir_type *t = lazy_type(p.param);
-    for (int k = 0; p.name && t && k < o->kind->n_states; k++) {
-        const ir_type *st = optim_state_type(o, &p, k, t);
-        if (!st) continue;
-        char full[1024];
-        snprintf(full, sizeof full, "%s.%s", name, o->kind->state_names[k]);
-        p.state[k] =
-            optim_new_state(src, o, full, st, o->kind->initial ? o->kind->initial(&o->groups[p.group].h, k) : 0);
-        xt_status s =
-            ir_with_dtype(st, t->dtype) == t ? lazy_state_lay_out(p.state[k], lazy_optimizer_layout(p.param)) : NULL;
-        if (s) lazy_fail(status_at(s, src));
-    }
+    if (p.name && t) make_states(o, src, &p, t);
     if (p.name && t && VEC_PUSH(o->params, o->n, o->cap, p)) {
         o->slots[i] = (int)o->n - 1;
         return &o->params[o->n - 1];
@@ -138,7 +148,7 @@ static const group_data *numbers_of(step *s, int group, xt_dtype dtype) {
     optim_group *g = &s->o->groups[group];
     if (d->lr) return d;
     d->lr = number(s, lr_of, g, dtype);
-    if (!s->o->momentum_moves) return d;
+    if (!g->h.momentum_moves) return d;
     d->momentum = number(s, momentum_of, g, dtype);
     d->rest = number(s, rest_of, g, dtype);
     d->log_m = number(s, log_m_of, g, dtype);

@@ -6,7 +6,7 @@
 enum { SQUARES, BUFFER, MEANS };
 
 static const ir_type *state_type(const optim_hyper *h, int k, const ir_type *param) {
-    return k == SQUARES || (k == BUFFER && h->momentum != 0) ||
+    return k == SQUARES || (k == BUFFER && optim_has_momentum(h)) ||
                    (k == MEANS && OPTIM_OPTS(h, xt_rmsprop_opts)->centered == XT_ON)
                ? param
                : NULL;
@@ -23,7 +23,10 @@ static void update(optim_update *u) {
         v = ir_subtract(b, v, ir_multiply(b, m, m));
     }
     ir_value *d = ir_divide(b, u->grad, optim_plus(b, ir_sqrt(b, v), p->eps));
-    if (u->h->momentum != 0) d = u->new_state[BUFFER] = ir_add(b, optim_keep(u, u->state[BUFFER]), d);
+    if (optim_has_momentum(u->h)) {
+        d = ir_add(b, optim_keep(u, u->state[BUFFER]), d); /* d itself in a step without momentum */
+        u->new_state[BUFFER] = optim_if_momentum(u, d, u->state[BUFFER]);
+    }
     optim_descend(u, d, u->lr);
 }
 

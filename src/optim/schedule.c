@@ -40,7 +40,7 @@ xt_scheduler *schedule_new(const schedule_kind *k, xt_optimizer *opt, const char
     if (n) s->n = *n;
     s->at = -1;
     s->t_i = s->n.length;
-    if (s->n.cycles_momentum) opt->momentum_moves = true;
+    if (s->n.cycles_momentum) optim_move_momentum(opt);
     for (size_t g = 0; g < s->n_base; g++) {
         if (opt->groups[g].initial_lr < 0) opt->groups[g].initial_lr = opt->groups[g].h.lr;
         s->base[g] = opt->groups[g].initial_lr;

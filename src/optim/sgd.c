@@ -7,10 +7,10 @@
 
 static const ir_type *state_type(const optim_hyper *h, int k, const ir_type *param) {
     (void)k;
-    return h->momentum != 0 ? param : NULL;
+    return optim_has_momentum(h) ? param : NULL;
 }
 static bool counts(const optim_hyper *h) {
-    return h->momentum != 0 && OPTIM_OPTS(h, xt_sgd_opts)->dampening != 0;
+    return optim_has_momentum(h) && OPTIM_OPTS(h, xt_sgd_opts)->dampening != 0;
 }
 
 /* shared[0] = what g is multiplied with on its way into the buffer: 1 at the first step, 1 - dampening later. */
@@ -24,10 +24,11 @@ static void begin(optim_update *u) {
 static void update(optim_update *u) {
     optim_decay(u, false);
     ir_value *g = u->grad;
-    if (u->h->momentum != 0) {
-        ir_value *buf = u->new_state[0] =
-            ir_add(u->b, optim_keep(u, u->state[0]), u->step ? optim_scale(u->b, g, u->shared[0]) : g);
-        g = OPTIM_OPTS(u->h, xt_sgd_opts)->nesterov == XT_ON ? ir_add(u->b, g, optim_keep(u, buf)) : buf;
+    if (optim_has_momentum(u->h)) {
+        ir_value *buf = ir_add(u->b, optim_keep(u, u->state[0]), u->step ? optim_scale(u->b, g, u->shared[0]) : g);
+        u->new_state[0] = optim_if_momentum(u, buf, u->state[0]);
+        bool nesterov = OPTIM_OPTS(u->h, xt_sgd_opts)->nesterov == XT_ON;
+        g = nesterov ? ir_add(u->b, g, optim_keep(u, buf)) : optim_if_momentum(u, buf, g);
     }
     optim_descend(u, g, u->lr);
 }

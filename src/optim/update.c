@@ -24,6 +24,17 @@ ir_value *optim_keep(optim_update *u, ir_value *x) {
     return u->momentum ? optim_scale(u->b, x, u->momentum) : optim_times(u->b, x, u->h->momentum);
 }
 
+bool optim_has_momentum(const optim_hyper *h) {
+    return h->momentum != 0 || h->momentum_moves;
+}
+
+ir_value *optim_if_momentum(optim_update *u, ir_value *with, ir_value *without) {
+    if (!u->momentum || !with || !without) return with;
+    ir_value *none = ir_compare(u->b, IR_EQ, u->momentum, ir_splat(u->b, u->momentum->type, 0));
+    return none ? ir_select(u->b, ir_broadcast_scalar(u->b, none, ir_with_dtype(with->type, XT_BOOL)), without, with)
+                : NULL;
+}
+
 ir_value *optim_take(optim_update *u, ir_value *x) {
     return u->rest ? optim_scale(u->b, x, u->rest) : optim_times(u->b, x, 1 - u->h->momentum);
 }
@@ -38,7 +49,7 @@ ir_value *optim_mix(ir_builder *b, ir_value *old, ir_value *x, double keep) {
 
 /* -expm1(step log beta): 1 - beta^step in f32 would lose half its digits at the first steps of beta = 0.999. */
 ir_value *optim_bias(ir_builder *b, ir_value *step, double beta, ir_value *log_beta) {
-    if (beta == 0) return step ? ir_splat(b, step->type, 1) : NULL;
+    if (beta == 0 && !log_beta) return step ? ir_splat(b, step->type, 1) : NULL;
     ir_value *power = log_beta ? ir_multiply(b, step, log_beta) : optim_times(b, step, log(beta));
     return ir_negate(b, ir_exponential_minus_one(b, power));
 }

@@ -75,7 +75,6 @@ static xt_status configure(xt_trainer *t) {
     XT_TRY(train_use_optimizers(t));
     XT_TRY(by_name_configure(t));
     t->opt = t->opts[0];
-    for (int i = 0; i + 1 < t->n_opts; i++) t->opts[i]->leaves_frozen = !t->task->manual_optimization;
     for (int i = 0; i < t->n_opts && t->o.offload_optimizer == XT_ON; i++) xt_optimizer_offload(t->opts[i]);
     for (int i = 0; i < t->n_opts && t->o.check_replicas_every_n_steps > 0; i++)
         xt_optimizer_check_replicas_at(NULL, t->opts[i], t->o.check_replicas_every_n_steps);
