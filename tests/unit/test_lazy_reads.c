@@ -150,14 +150,105 @@ static void the_step_is_as_it_was(void **state) {
     finish();
 }
 
+/* --- what stands before a training step and is read --- */
+typedef enum before { NOTHING, ALL_DRAWS, FORWARDS, NUMBERS, BEFORE_ALL, BEFORES } before;
+
+static xt_tensor net(xt_module *m, xt_tensor in, void *user) {
+    (void)user;
+    return xt_linear(m, "out", xt_dropout(m, xt_relu(xt_linear(m, "in", in, 5)), 0.5), 1);
+}
+
+/* An episode of another length in each step: under xt_no_grad_begin, so that its draws count apart. */
+static void episode(xt_module *m, before what, int length) {
+    float in[N] = {0};
+    xt_no_grad_begin();
+    for (int i = 0; i < length; i++) {
+        in[0] = (float)i;
+        if (what == ALL_DRAWS || what == BEFORE_ALL) xt_item(xt_sum(xt_rand(XT_F32, 3)));
+        if (what == FORWARDS || what == BEFORE_ALL) xt_item(xt_forward(m, xt_from_array(in, XT_F32, 1, N)));
+        if (what == NUMBERS || what == BEFORE_ALL)
+            xt_item(xt_mul(xt_scalar(i, XT_F32), xt_cast(xt_scalar(i, XT_I64), XT_F32)));
+    }
+    xt_no_grad_end();
+}
+
+typedef struct run {
+    before what;
+    bool between; /* of the forward and the backward pass */
+    bool apart; /* a boundary ends the forward pass's step */
+    bool logs; /* in some steps, a value that has numbers of its own */
+} run;
+
+static void train_behind(run r, float out[5 * N]) {
+    float in[2][N] = {{1, -2, 3, 0.5f, 0, 1}, {0.25f, 1, 1, -1, 2, 3}};
+    xt_seed(11);
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_adam(m, .lr = 0.01);
+    for (int t = 0; t < 6; t++) {
+        static const int lengths[] = {3, 0, 1, 20, 0, 7};
+        if (!r.between && t) episode(m, r.what, lengths[t]);
+        xt_tensor loss = xt_mean(xt_square(xt_forward(m, xt_from_array(in, XT_F32, 2, N))));
+        if (r.between) episode(m, r.what, lengths[t]);
+        if (r.apart) {
+            xt_keep(loss);
+            assert_true(xt_mark_step());
+        }
+        xt_backward(loss);
+        xt_optimizer_step(o);
+        if (r.logs && t % 2) xt_log("scaled", xt_mul(xt_detach(loss), xt_scalar(t, XT_F32)));
+        if (r.logs) xt_log("loss", loss);
+        assert_true(xt_mark_step());
+        if (r.apart) xt_drop(loss);
+    }
+    assert_true(xt_read(xt_module_find(m, "in.weight"), out, 5 * N * sizeof *out));
+    xt_optimizer_free(o);
+    xt_module_free(m);
+    assert_true(xt_mark_step());
+}
+
+static void reads_before_the_step(void **state) {
+    (void)state;
+    for (int k = 0; k < 2 * 2; k++) {
+        float want[5 * N], got[5 * N];
+        run r = {NOTHING, k & 1, k & 2, false};
+        train_behind(r, want);
+        for (r.what = ALL_DRAWS; r.what < BEFORES; r.what++) {
+            int64_t compiles = count("compiles"), own = 0;
+            train_behind(r, got);
+            own = count("compiles") - compiles;
+            /* of the reads: a draw, a forward pass, a product of numbers */
+            int64_t reads = r.what == BEFORE_ALL ? 3 : 1;
+            if (own > reads)
+                fail_msg("reads %d, between %d, apart %d: %lld programs", (int)r.what, r.between, r.apart,
+                         (long long)own);
+            if (memcmp(want, got, sizeof got) != 0)
+                fail_msg("reads %d, between %d, apart %d: other values", (int)r.what, r.between, r.apart);
+        }
+    }
+    finish();
+}
+
+/* The first logs of the process: steps with both values and with one, and the read; lengths make no further ones. */
+static void reads_beside_logs(void **state) {
+    (void)state;
+    float w[5 * N];
+    int64_t compiles = count("compiles");
+    train_behind((run){ALL_DRAWS, false, false, true}, w);
+    if (count("compiles") - compiles > 4) fail_msg("%lld programs", (long long)(count("compiles") - compiles));
+    finish();
+}
+
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
+    setenv("XT_RUNS_DIR", "/tmp/xtrain_test_reads", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_values_share_a_program),
         cmocka_unit_test(whatever_stands_between),
         cmocka_unit_test(other_arguments),
         cmocka_unit_test(the_step_is_as_it_was),
+        cmocka_unit_test(reads_before_the_step),
+        cmocka_unit_test(reads_beside_logs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,6 +198,8 @@ typedef struct lazy_ctx {
     size_t n_requesters, cap_requesters;
     /* of the program's inputs among the arguments of this trace; NULL: as the program says */
     const uint32_t *places;
+    bool optionals_begun; /* numbers behind the packs' before_optionals are those of optional outputs */
+    bool was_read; /* a value of this step was, in the middle of it (forced.c) */
     const uint32_t *numbered; /* places of arguments by their number, while a read runs (forced.c); else NULL */
 
     bool nan, eager, bounds; /* words of XT_DEBUG, as of the begin of the step */
@@ -325,8 +327,9 @@ xt_status lazy_new_trace(lazy_ctx *c); /* an empty module for the next step */
 /* what hangs on the ops; lazy_new_trace uses their memory again */
 void lazy_clear_trace(lazy_ctx *c);
 void lazy_drop_trace(lazy_ctx *c);
-/* bits of ir_value.user: wants a gradient; xt_grad_of is after it; see lazy_key_tree */
-enum { LAZY_V_GRAD = 1, LAZY_V_ASKED = 2, LAZY_V_REACHED = 4, LAZY_V_BASE = 8 };
+/* bits of ir_value.user: wants a gradient; xt_grad_of is after it; see lazy_key_tree; a read has needed its op (first
+ * results) */
+enum { LAZY_V_GRAD = 1, LAZY_V_ASKED = 2, LAZY_V_REACHED = 4, LAZY_V_BASE = 8, LAZY_V_READ = 16 };
 /* ir_op.user: flags are known; recorded where no gradient was wanted */
 enum { LAZY_OP_SETTLED = 1, LAZY_OP_NO_GRAD = 2, LAZY_OP_CUSTOM = 8 /* from this bit on: lazy_custom + 1 */ };
 bool lazy_v_no_grad(const ir_value *v); /* lazy_no_grad_value was called for it */
@@ -353,6 +356,8 @@ xt_status lazy_upload_packs(lazy_ctx *c);
 xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s);
 void lazy_pack_scalar(lazy_pack *p, int at, double v);
 /* words [at, at + words) of a pack as a vector; of f64 a number is two words and one element */
+ir_value *lazy_pack_arrives(lazy_ctx *c,
+                            lazy_pack *p); /* as an argument of the trace, unless it is one; NULL: no memory */
 ir_value *lazy_pack_take(lazy_ctx *c, ir_builder *b, xt_dtype dtype, int words, lazy_pack **out_pack, int *out_at);
 typedef struct lazy_draw {
     uint32_t of_step; /* which one of the trace */

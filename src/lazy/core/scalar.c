@@ -16,7 +16,7 @@ static lazy_pack *pack_with_room(lazy_ctx *c, xt_dtype dtype, int words) {
     return &c->packs[c->n_packs - 1];
 }
 
-static ir_value *pack_leaf(lazy_ctx *c, lazy_pack *p) {
+ir_value *lazy_pack_arrives(lazy_ctx *c, lazy_pack *p) {
     if (p->leaf) return p->leaf;
     int64_t n = lazy_pack_elements(p->dtype, LAZY_PACK);
     const ir_type *type = ir_tensor(p->dtype, 1, &n);
@@ -28,7 +28,7 @@ static ir_value *pack_leaf(lazy_ctx *c, lazy_pack *p) {
 
 ir_value *lazy_pack_take(lazy_ctx *c, ir_builder *b, xt_dtype dtype, int words, lazy_pack **out_pack, int *out_at) {
     lazy_pack *p = pack_with_room(c, dtype, words);
-    ir_value *leaf = p ? pack_leaf(c, p) : NULL;
+    ir_value *leaf = p ? lazy_pack_arrives(c, p) : NULL;
     if (!leaf) {
         lazy_fail(status_oom(sizeof(lazy_pack), "a step's scalars"));
         return NULL;

@@ -57,7 +57,7 @@ xt_status lazy_optional_begin(const lazy_optional_owner *o) {
     k->owners[i].o = *o;
     k->owners[i].active = true;
     for (size_t p = 0; !k->begun && p < c->n_packs; p++) c->packs[p].before_optionals = c->packs[p].n;
-    k->begun = true;
+    k->begun = c->optionals_begun = true;
     return NULL;
 }
 
