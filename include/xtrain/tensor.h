@@ -138,11 +138,37 @@ extern "C" {
 #define xt_from_array(...)                                                                                      \
     (XT_CHECK_(!XT_DIM_AS_DTYPE_(__VA_ARGS__, XT_TWO_, XT_TWO_, ),                                              \
                "xt_from_array(data, dtype, dims...): the dtype is missing, as in xt_from_array(v, XT_F32, 8)"), \
-     XT_ARRAY_DIMS_(__VA_ARGS__, , , , , , , , , ), xt_from_array_(XT_HERE, XT_ARRAY_(__VA_ARGS__, 0, XT_DIMS_END_)))
+     XT_ARRAY_DTYPE_(__VA_ARGS__, 0), XT_ARRAY_DIMS_(__VA_ARGS__, , , , , , , , , ),                            \
+     xt_from_array_(XT_HERE, XT_ARRAY_(__VA_ARGS__, 0, XT_DIMS_END_)))
 /* Of two arguments, whether the second begins with a digit. */
 #define XT_DIM_AS_DTYPE_(data, dtype, third, ...)                                         \
     (__builtin_strcmp(#third, "XT_TWO_") == 0 && __builtin_memcmp(#dtype, "0", 1) >= 0 && \
      __builtin_memcmp(#dtype, "9", 1) <= 0)
+/* C takes a count for the dtype, and a list of data in place is no one argument of a macro's that _Generic could look
+ * behind. A function's parameter can: gcc gives a transparent union its members' types alone, clang chooses among
+ * functions of one name, which is what the compiler says. */
+#if defined(__clang__) && !defined(__cplusplus)
+int xt_from_array_needs_a_dtype_behind_the_data(const void *data, xt_dtype dtype, ...) __attribute__((overloadable));
+/* of `n ? XT_F32 : XT_F64` */
+int xt_from_array_needs_a_dtype_behind_the_data(const void *data, unsigned dtype, ...) __attribute__((overloadable));
+#define XT_NO_ARRAY_DTYPE_(type)                                                        \
+    int xt_from_array_needs_a_dtype_behind_the_data(const void *data, type number, ...) \
+        __attribute__((overloadable, unavailable("as in xt_from_array(v, XT_F32, 8)")))
+XT_NO_ARRAY_DTYPE_(int);
+XT_NO_ARRAY_DTYPE_(long);
+XT_NO_ARRAY_DTYPE_(unsigned long);
+XT_NO_ARRAY_DTYPE_(long long);
+XT_NO_ARRAY_DTYPE_(unsigned long long);
+#define XT_ARRAY_DTYPE_(...) ((void)sizeof(xt_from_array_needs_a_dtype_behind_the_data(__VA_ARGS__)))
+#elif defined(__GNUC__) && !defined(__cplusplus)
+typedef union xt_dtype_alone_ {
+    xt_dtype dtype;
+} __attribute__((transparent_union)) xt_dtype_alone_;
+int xt_from_array_needs_a_dtype_behind_the_data(const void *data, xt_dtype_alone_ dtype, ...);
+#define XT_ARRAY_DTYPE_(...) ((void)__extension__ sizeof(xt_from_array_needs_a_dtype_behind_the_data(__VA_ARGS__)))
+#else
+#define XT_ARRAY_DTYPE_(...) ((void)0)
+#endif
 /* In C a list of data in place may stand where a dim would: a dim's text is a dtype's name, the text before it does not
  * end a list. */
 #ifdef __cplusplus
