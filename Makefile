@@ -51,7 +51,7 @@ test-device: deps all
 
 ## make asan         the unit tests and command-line tests under AddressSanitizer and UBSan
 asan: deps
-	@tools/build.sh build-asan -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 $(OPTIONS)
+	@tools/build.sh build-asan -Db_sanitize=address,undefined -Db_lundef=false $(OPTIONS)
 	@tests/run.sh build-asan unit cli examples
 
 ## make tsan         the threaded tests under ThreadSanitizer
