@@ -139,6 +139,10 @@ bool ops_number_fits(const xt_src *src, const char *what, xt_dtype t, double v, 
 }
 
 /* --- as a value of the graph --- */
+bool ops_number_moves(const xt_src *src, const char *what, xt_dtype t, double v) {
+    return changes(src, what, t, v, lazy_begin(src));
+}
+
 ir_value *ops_number(const xt_src *src, const char *what, xt_dtype t, double v, bool *out_constant) {
     ir_builder *b = lazy_begin(src);
     bool data = changes(src, what, t, v, b);

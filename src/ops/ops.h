@@ -15,6 +15,10 @@ typedef struct ops_text {
     char s[XT_MAX_RANK * 21 + 3];
 } ops_text;
 const char *ops_shape(const ir_type *t, ops_text *buf);
+/* A number of a list as the caller gave it: in the macros' lists something else stands in place of a 0. */
+static inline int64_t ops_given(int64_t n) {
+    return n == XT_DIMS_END_ ? 0 : n;
+}
 const char *ops_dims(size_t rank, const int64_t *dims, ops_text *buf);
 
 /* Negative axes count from the end. False after an error that names `what`, the axis and the shape; the error
@@ -153,5 +157,7 @@ bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t 
  * steps at this place of the program it is data (one notice), so that a schedule never recompiles. Call before
  * ops_begin's builder records the op itself. */
 ir_value *ops_number(const xt_src *src, const char *what, xt_dtype t, double v, bool *out_constant);
+/* Whether it is data, for ops that are others where a number is 0: the place is known in such a step, too. */
+bool ops_number_moves(const xt_src *src, const char *what, xt_dtype t, double v);
 
 #endif

@@ -183,12 +183,66 @@ static void each_number(void **state) {
     assert_int_equal(failed, 0);
 }
 
+/* Ways through a layer that p = 0 and p = 1 have as constants are none when p moves. */
+static char notices[1000];
+static void note(xt_severity severity, const char *text, size_t n, void *user) {
+    (void)severity, (void)user;
+    size_t have = strlen(notices);
+    if (n > sizeof notices - 1 - have) n = sizeof notices - 1 - have;
+    memcpy(notices + have, text, n);
+    notices[have + n] = 0;
+}
+static xt_tensor dropped(int kind, xt_module *m, xt_tensor x, double p) {
+    return kind == 0   ? xt_dropout(m, x, p)
+           : kind == 1 ? xt_dropout1d(m, x, p)
+           : kind == 2 ? xt_alpha_dropout(m, x, p)
+                       : xt_feature_alpha_dropout(m, x, p);
+}
+static xt_tensor nothing(xt_module *m, xt_tensor x, void *user) {
+    (void)m, (void)user;
+    return x;
+}
+static void dropout_from_none_to_all(void **state) {
+    (void)state;
+    static const char *const names[] = {"xt_dropout", "xt_dropout1d", "xt_alpha_dropout", "xt_feature_alpha_dropout"};
+    static const double p[] = {0, 0.25, 0.5, 1, 0};
+    for (int kind = 0; kind < 4; kind++) {
+        xt_module *m = xt_module_new(nothing, NULL);
+        int64_t before = xt_counter("compiles");
+        char named[64];
+        notices[0] = 0;
+        xt_set_sink(note, NULL);
+        for (int s = 0; s < 5; s++) {
+            float out[ROWS * COLUMNS];
+            xt_tensor x = xt_from_array(values, XT_F32, 1, ROWS, COLUMNS);
+            xt_tensor y = xt_keep(xt_add(dropped(kind, m, x, p[s]), 1));
+            assert_true(xt_mark_step());
+            assert_true(xt_read(y, out, sizeof out));
+            xt_drop(y);
+            int zeros = 0, same = 0;
+            for (int i = 0; i < ROWS * COLUMNS; i++)
+                zeros += out[i] == 1, same += fabsf(out[i] - 1 - values[i]) < 1e-6f;
+            if (p[s] == 0) assert_int_equal(same, ROWS * COLUMNS);
+            if (p[s] == 1) assert_int_equal(zeros, ROWS * COLUMNS);
+            if (p[s] > 0 && p[s] < 1) assert_true(same < ROWS * COLUMNS && zeros < ROWS * COLUMNS);
+        }
+        xt_set_sink(NULL, NULL);
+        if (xt_counter("compiles") - before > 2)
+            fail_msg("%s: %lld programs", names[kind], (long long)(xt_counter("compiles") - before));
+        snprintf(named, sizeof named, "the number of %s changed from 0 to 0.25", names[kind]);
+        if (!strstr(notices, named) || strstr(strstr(notices, named) + 1, "the number of"))
+            fail_msg("%s: told \"%s\"", names[kind], notices);
+        xt_module_free(m);
+        assert_true(xt_mark_step());
+    }
+}
+
 static int end(void **state) {
     (void)state;
     return xt_finish();
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_number)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_number), cmocka_unit_test(dropout_from_none_to_all)};
     return cmocka_run_group_tests(tests, NULL, end);
 }
