@@ -224,7 +224,7 @@ xt_tensor xt_adaptive_pool_at(const xt_src *src, bool average, int n_spatial, xt
                           what, xt_dtype_name(v->type->dtype), ops_shape(v->type, &sx), n_spatial);
     for (int i = 0; i < n_spatial; i++) {
         int64_t size = v->type->dims[i + 2];
-        out[i] = i < ops_rank(sizes) ? sizes[i] : sizes[0];
+        out[i] = ops_given(i < ops_rank(sizes) ? sizes[i] : sizes[0]);
         if (out[i] == -1) out[i] = size;
         if (out[i] != size && (out[i] < 1 || size < 1))
             return lazy_error(src, XT_INVALID_ARGUMENT,

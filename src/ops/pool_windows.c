@@ -145,7 +145,7 @@ xt_tensor xt_adaptive_max_pool_with_indices_at(const xt_src *src, int n_spatial,
     if (out_indices) *out_indices = (xt_tensor){0};
     if (!begin(src, "xt_adaptive_max_pool_with_indices", n_spatial, &x, &added, &p)) return x;
     for (int i = 0; i < n_spatial; i++) {
-        p.out[i] = i < ops_rank(sizes) ? sizes[i] : sizes[0];
+        p.out[i] = ops_given(i < ops_rank(sizes) ? sizes[i] : sizes[0]);
         if (p.out[i] == -1) p.out[i] = p.in[i];
         p.kernel[i] = 1;
         if (p.out[i] < 1 || p.in[i] < 1) return bad_size(src, &p, i);

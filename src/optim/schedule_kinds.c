@@ -198,6 +198,13 @@ xt_scheduler *xt_multistep_schedule_opt(const xt_src *src, xt_optimizer *o, xt_m
             e = status_new(XT_INVALID_ARGUMENT, NULL, "xt_multistep_schedule.milestones: %lld; each is at least 1",
                            (long long)p.milestones[n.n_milestones]);
     }
+    /* the first 0 ends the list */
+    for (size_t i = n.n_milestones; i < XT_SCHEDULE_MOST && !e; i++)
+        if (p.milestones[i])
+            e = status_new(
+                XT_INVALID_ARGUMENT, NULL,
+                "xt_multistep_schedule.milestones: number %zu is 0, and %lld stands behind it; each is at least 1",
+                n.n_milestones, (long long)p.milestones[i]);
     n.gamma = p.gamma;
     return schedule_new(&multistep, o, "xt_multistep_schedule",
                         needed(e, "xt_multistep_schedule", "milestones", n.n_milestones > 0), &n, p.interval, true);

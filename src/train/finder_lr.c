@@ -175,6 +175,11 @@ static double find_rate(const xt_src *src, const xt_task *task, xt_loader *loade
     if (!s && o.min_lr >= o.max_lr)
         s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_lr_find: min_lr = %g is not below max_lr = %g", o.min_lr,
                        o.max_lr);
+    if (!s && o.min_lr == 0 && o.linear != XT_ON)
+        s = status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "xt_lr_find: min_lr = 0: rates that rise by equal factors begin above 0; .linear = XT_ON has them "
+            "rise by equal amounts");
     test m = {.o = o};
     double lr = NAN;
     if (!s) {

@@ -33,6 +33,8 @@ CASE(conv_bias, xt_conv2d_fn(F(1, 1, 4, 4), F(2, 1, 3, 3), F(3)))
 CASE(conv_stride, xt_conv2d_fn(F(1, 1, 4, 4), F(2, 1, 3, 3), (T){0}, .stride = -1))
 CASE(pool_rank, xt_max_pool2d(F(4, 4), 2))
 CASE(pool_padding, xt_max_pool2d(F(1, 1, 4, 4), 2, .padding = 2))
+CASE(adaptive_avg_zero, xt_adaptive_avg_pool2d(F(1, 1, 4, 4), 0, 0))
+CASE(adaptive_max_zero, xt_adaptive_max_pool2d(F(1, 1, 4, 4), 2, 0))
 CASE(pool_small, xt_avg_pool2d(F(1, 1, 4, 4), 5))
 CASE(softmax, xt_softmax(F(2, 3), 2))
 CASE(nll_labels, xt_nll_loss(F(2, 3), F(2)))
@@ -83,6 +85,8 @@ static const row rows[] = {
     ROW(conv_stride, "stride -1"),
     ROW(pool_rank, "xt_max_pool2d: x is f32 [4,4]"),
     ROW(pool_padding, "padding 2: it must be from 0 to half the kernel (1)"),
+    ROW(adaptive_avg_zero, "xt_adaptive_avg_pool2d: x [1,1,4,4] to size 0 in dim 2"),
+    ROW(adaptive_max_zero, "xt_adaptive_max_pool2d: x [1,1,2,4] to size 0 in dim 3"),
     ROW(pool_small, "smaller than the kernel 5x5"),
     ROW(softmax, "xt_softmax: axis 2 of [2,3]"),
     ROW(nll_labels, "labels f32 [2]: class numbers are integers"),

@@ -206,6 +206,12 @@ static void refusals(void **state) {
     xt_optimizer *o = xt_adagrad(m);
     assert_null(xt_step_schedule(o));
     refused("xt_step_schedule.step_size is needed");
+    assert_null(xt_multistep_schedule(o));
+    refused("xt_multistep_schedule.milestones is needed");
+    assert_null(xt_multistep_schedule(o, .milestones = {0, 4}));
+    refused("xt_multistep_schedule.milestones: number 0 is 0, and 4 stands behind it");
+    assert_null(xt_multistep_schedule(o, .milestones = {2, 0, 4}));
+    refused("xt_multistep_schedule.milestones: number 1 is 0, and 4 stands behind it");
     assert_null(xt_linear_schedule(o, .start_factor = 2));
     refused("xt_linear_schedule.start_factor = 2 is out of range");
     assert_null(xt_one_cycle_schedule(o, .max_lr = 1, .total_steps = 3));
