@@ -418,6 +418,9 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
 size_t lazy_call_noted(const xt_src *src);
 bool lazy_call_is_ahead(size_t call); /* it is of the iteration behind the latest update, by where it stands */
 bool lazy_trace_is_empty(void); /* nothing is recorded or asked for, and a boundary may come */
+/* What a build behind the first so many leaves of a step under way recorded is no use of its parameters. */
+size_t lazy_leaves(void);
+void lazy_forget_build(size_t n_leaves);
 void lazy_end_build(const xt_src *src); /* ends a step that only parameters were made in, which does not count as one */
 void lazy_building(bool on); /* in between: values of sources are not asked for unless a program reads them */
 /* More programs of the step being recorded, each run after the one before: at the boundary record(user) records the

@@ -492,6 +492,7 @@ bool nn_tracks(const xt_module *m) {
 static xt_status build(const char *who, xt_module *m, int n_in, const xt_spec *x) {
     int n_out = m->many ? m->n_out : 1;
     bool alone = lazy_trace_is_empty();
+    size_t leaves = lazy_leaves();
     xt_tensor *t = base_calloc((size_t)n_in + (size_t)n_out, sizeof *t);
     xt_status s = t ? check_pass(NULL, m, who, n_in, n_out) : status_oom((size_t)n_in * sizeof *t, "inputs");
     for (int i = 0; i < n_in && !s; i++) s = stand_in(who, i, &x[i], &t[i]);
@@ -504,7 +505,10 @@ static xt_status build(const char *who, xt_module *m, int n_in, const xt_spec *x
         lazy_building(false);
         lazy_draws_again(drawn);
         if (!ok) s = status_clone(lazy_pending());
-        if (alone && ok) lazy_end_build(XT_HERE);
+        if (alone && ok)
+            lazy_end_build(XT_HERE);
+        else
+            lazy_forget_build(leaves);
     }
     base_free(t);
     return s;

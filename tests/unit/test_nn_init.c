@@ -217,6 +217,29 @@ static void rules_before_birth(void **state) {
     finish();
 }
 
+/* Whatever the step holds, a build uses nothing of it: parameters may be written behind it, and train. */
+static xt_tensor one_layer(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", x, 4);
+}
+static void built_within_a_step(void **state) {
+    (void)state;
+    float x[16] = {1, 2, 3};
+    xt_tensor in = xt_from_array(x, XT_F32, 2, 8), twice = xt_mul(in, 2);
+    xt_module *m = xt_module_new(one_layer, NULL);
+    assert_null(xt_module_build(m, (xt_spec){XT_F32, {2, 8}}));
+    xt_init_constant(m, "fc.weight", 0.5);
+    assert_null(xt_error());
+    xt_optimizer *o = xt_sgd(m, .lr = 0.25);
+    xt_backward(xt_sum(xt_forward(m, twice)));
+    xt_optimizer_step(o);
+    if (!xt_mark_step()) fail_msg("%s", xt_status_message(xt_error()));
+    float w[4 * 8];
+    assert_true(xt_read(xt_module_find(m, "fc.weight"), w, sizeof w));
+    assert_true(w[0] == 0.5f - 0.25f * 2 && w[1] == 0.5f - 0.25f * 4 && w[31] == 0.5f);
+    assert_int_equal(xt_finish(), 0);
+}
+
 static void freezing(void **state) {
     (void)state;
     float x[8] = {1, -2, 3, 4, 0.5f, 6, -7, 8};
@@ -251,6 +274,7 @@ int main(void) {
         cmocka_unit_test(dirac_kernels),
         cmocka_unit_test(large_weights_are_drawn_on_the_device),
         cmocka_unit_test(rules_before_birth),
+        cmocka_unit_test(built_within_a_step),
         cmocka_unit_test(freezing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

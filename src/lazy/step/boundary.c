@@ -455,6 +455,23 @@ void lazy_end_build(const xt_src *src) {
     if (c && !c->in_boundary) lazy_end_step(c, LAZY_BUILD, src, LAZY_KEEP_ALL);
 }
 
+/* A build in the middle of a step: what it recorded goes nowhere, so parameters that entered the trace for it alone are
+ * not used there, and may be written. */
+void lazy_forget_build(size_t n_leaves) {
+    lazy_ctx *c = lazy_ctx_get();
+    for (size_t i = n_leaves; c && i < c->n_leaves; i++) {
+        const lazy_leaf *l = &c->leaves[i];
+        lazy_slot *s = l->pack < 0 ? &c->slots[l->slot] : NULL;
+        if (s && s->live && s->generation == l->generation && s->leaf == c->b.block->args[i] && !s->value)
+            s->leaf = NULL;
+    }
+}
+
+size_t lazy_leaves(void) {
+    const lazy_ctx *c = lazy_ctx_there();
+    return c ? c->n_leaves : 0;
+}
+
 void lazy_building(bool on) {
     lazy_ctx *c = lazy_ctx_get();
     if (c) c->building = on;
