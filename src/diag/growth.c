@@ -172,8 +172,8 @@ static void watch_ops(const lazy_event *e) {
     }
     newest.src = e->src;
     snprintf(newest.reason, sizeof newest.reason, "%s", e->reason);
-    ops.streak = e->ops > before ? ops.streak + 1 : 0;
-    if (ops.streak == 0) ops.base = (int64_t)e->ops;
+    ops.streak = before && e->ops > before ? ops.streak + 1 : 0;
+    if (ops.streak == 1) ops.base = (int64_t)before;
     before = e->ops;
     if (ops.streak < OPS_STREAK || ops.told) return;
     ops.told = true;

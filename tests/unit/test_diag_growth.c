@@ -114,6 +114,10 @@ static void graph(void **state) {
     }
     assert_int_equal(times("the graph grows: "), 1);
     assert_non_null(strstr(said, "[XT207]"));
+    int now = 0, steps = 0, before = 0;
+    const char *has = strstr(said, " has ");
+    assert_int_equal(has ? sscanf(has, " has %d ops, %d steps before it had %d,", &now, &steps, &before) : 0, 3);
+    if (before <= 0 || now - before != steps) fail_msg("each step has an op more, and not: %s", has); /* xt_exp */
 }
 
 static void objects(void **state) {
