@@ -2,7 +2,7 @@
  * the data are what it consists of.
  *
  *     ./resume 0 FILE    an unbroken run, which saves in its middle; its last weights go into FILE
- *     ./resume 1 FILE    goes on from there, to the same bits */
+ *     ./resume 1 FILE    goes on from there, to the same bits; begins where nothing was saved */
 #include <stdlib.h>
 
 #include "check.h"
@@ -28,9 +28,12 @@ static bool save(xt_module *m, xt_optimizer *opt, const xt_batch *b) {
 
 static bool load(xt_module *m, xt_optimizer *opt, xt_loader *l) {
     place p;
+    FILE *f = fopen("place.bin", "rb"); /* written last: without it nothing was saved, and the run begins */
+    bool whole = f && fread(&p, sizeof p, 1, f) == 1;
+    if (f) fclose(f);
+    if (!whole) return false;
+    /* an error here, which nobody frees (xt_status_free), ends the program with the next step */
     if (xt_load(m, "net.safetensors") || xt_optimizer_load(opt, "opt.safetensors")) return false;
-    FILE *f = fopen("place.bin", "rb");
-    if (!f || fread(&p, sizeof p, 1, f) != 1 || fclose(f)) return false;
     xt_rng_state_load(p.rng);
     xt_loader_set_epoch(l, p.epoch, p.batch);
     return true;
@@ -57,14 +60,13 @@ int main(int argc, char **argv) {
         for (int j = 0; j < WIDE; j++) x[i][j] = sinf((float)(i * 7 + j * 3));
         y[i][0] = x[i][0] * x[i][1];
     }
-    bool resumes = atoi(argv[1]) != 0;
     xt_seed(5);
     xt_module *m = xt_module_new(net, NULL);
     xt_optimizer *adam = xt_adamw(m, .lr = 1e-2);
     xt_scheduler *cosine = xt_cosine_schedule(adam, .t_max = 40);
     xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {WIDE}}, y, (xt_spec){XT_F32, {1}}, SAMPLES),
                                  .batch = BATCH, .shuffle = XT_ON);
-    if (resumes && !load(m, adam, l)) return xt_finish(), 1;
+    bool resumes = atoi(argv[1]) != 0 && load(m, adam, l);
     bool trained = train(m, adam, cosine, l) && !xt_save(m, argv[2]);
     check_programs(resumes ? "resumed" : "unbroken", programs(), 1);
     return xt_finish() || !trained || faults;

@@ -37,4 +37,12 @@ check "the unbroken run" [ $? = 0 ]
 check "the resumed run" [ $? = 0 ]
 check "it begins where the other one saved" grep -q '^step 8 loss' resumed
 check "the last weights are equal, bit for bit" cmp unbroken.safetensors resumed.safetensors
+mkdir first && cd first || exit 1
+"$BUILD/resume" 1 first.safetensors >../first.out 2>&1
+check "where nothing was saved the run begins" [ $? = 0 ]
+check "and is the unbroken one" cmp ../unbroken.safetensors first.safetensors
+rm -f opt.safetensors
+"$BUILD/resume" 1 broken.safetensors >../broken.out 2>&1
+check "a save without its optimizer ends the run" [ $? = 1 ]
+check "with the file's name" grep -q opt.safetensors ../broken.out
 finish
