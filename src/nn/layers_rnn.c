@@ -195,6 +195,15 @@ static xt_tensor first_state(const xt_src *src, const char *which, xt_tensor all
     return t;
 }
 
+/* Of a cell, whose state is the whole of it: an op of the option's own tells reports that it is given. */
+static xt_tensor first_state_of_cell(const xt_src *src, const char *which, xt_tensor all, const int64_t dims[2],
+                                     xt_dtype d) {
+    lazy_path_push(which);
+    if (!xt_is_none(all)) all = xt_unsqueeze_at(src, all, 0);
+    lazy_path_pop();
+    return first_state(src, which, all, 0, dims[0], dims[1], d);
+}
+
 static bool state_fits(const xt_src *src, const char *what, const char *name, const char *which, xt_tensor h,
                        size_t rank, const int64_t *dims, xt_tensor *out) {
     *out = (xt_tensor){0};
@@ -347,15 +356,8 @@ xt_rnn_out xt_rnn_cell_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, con
             return all_failed(failed);
     if (!nn_layer_begin(src, m, name)) return all_failed(nn_bad_input(src, what, name, (xt_tensor){0}, ""));
     xt_dtype d = nn_param_dtype(t);
-    state s = {o.h0, o.c0};
-    if (xt_is_none(s.h))
-        s.h = first_state(src, "h0", s.h, 0, dims[0], hidden, d);
-    else if (lone)
-        s.h = xt_unsqueeze_at(src, s.h, 0);
-    if (kind == XT_RNN_LSTM && xt_is_none(s.c))
-        s.c = first_state(src, "c0", s.c, 0, dims[0], hidden, d);
-    else if (kind == XT_RNN_LSTM && lone)
-        s.c = xt_unsqueeze_at(src, s.c, 0);
+    state s = {first_state_of_cell(src, "h0", o.h0, dims, d), {0}};
+    if (kind == XT_RNN_LSTM) s.c = first_state_of_cell(src, "c0", o.c0, dims, d);
     cell c = make_cell(src, kind, m, name, "", t->dims[t->rank - 1], hidden, d, &o);
     xt_tensor in = xt_cast_at(src, lone ? xt_unsqueeze_at(src, x, 0) : x, d);
     s = step(&c, affine(src, in, c.w_ih, c.b_ih), s);

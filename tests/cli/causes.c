@@ -271,15 +271,29 @@ static xt_tensor recurrent(xt_module *m, xt_tensor x, void *user) {
     return out.output;
 }
 
+static xt_tensor one_cell(xt_module *m, xt_tensor x, void *user) {
+    const xt_tensor *first = user;
+    xt_rnn_out out = xt_gru_cell(m, "rnn", xt_reshape(x, 12, 2), 2, .h0 = *first); /* @cell */
+    last_state = out.h;
+    return out.output;
+}
+
 /* The first batch has no state yet. */
-static void first_state(void) {
+static void first_state_of(xt_module_fn net) {
     xt_tensor first = {0};
-    xt_module *m = xt_module_new(recurrent, &first);
+    xt_module *m = xt_module_new(net, &first);
     for (int i = 0; i < 3; i++) {
         xt_when_ready(xt_forward(m, xt_reshape(some(24), 3, 4, 2)), NULL, NULL);
         first = xt_keep(xt_detach(last_state));
         xt_mark_step();
     }
+}
+
+static void first_state(void) {
+    first_state_of(recurrent);
+}
+static void first_state_of_cell(void) {
+    first_state_of(one_cell);
 }
 
 static void loader(void) {
@@ -329,6 +343,7 @@ int train(const char *what) {
                {"built", built},
                {"row", row},
                {"h0", first_state},
+               {"cell", first_state_of_cell},
                {"end", finish}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].fn();

@@ -80,6 +80,8 @@ read_shape  ^compile 2: .* why: shape change: xt_item at @sized .* value \[8\] b
             dim 0 from 8 to 7
 h0          ^compile 2: .* at @h0 instead of constant rnn.h0 .* at @h0 .program 1.; rnn.h0 is a constant in
             program 1 and a tensor now
+cell        ^compile 2: .* at @cell instead of constant rnn.h0 .* at @cell .program 1.; rnn.h0 is a constant in
+            program 1 and a tensor now
 built       ^compiles after the build: 1$
 row         ^8 steps in a row each needed a new program, the last at @row: shape change: .* dim 0 from .* to
             [0-9]+: .*XT210
@@ -88,7 +90,7 @@ W
 for p in o2 g1 stripped pie dlopened; do
     while read -r name want; do
         for mark in first shape dims evaluates alog blog constant keep flag cast_in cast mode turned dtype axis place \
-            sine exponential evicted read print checkpoint loader micro assigned sized built row h0 wait end; do
+            sine exponential evicted read print checkpoint loader micro assigned sized built row h0 cell wait end; do
             want=${want//@$mark/[^ ]*$(at "$mark")}
         done
         (cd "$tmp" && timeout 60 "./$p" "$name") >"$tmp/out" 2>&1
