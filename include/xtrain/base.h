@@ -339,7 +339,7 @@ template <class T> constexpr T xt_number_of_(T number) {
     return number;
 }
 int xt_number_of_(xt_dtype) = delete; /* a dtype stands where a number belongs */
-int xt_number_of_(xt_tensor) = delete; /* a tensor stands where a number belongs */
+int xt_number_of_(const xt_tensor &) = delete; /* a tensor stands where a number belongs */
 template <class T> constexpr int64_t xt_or_0_(T number) {
     return static_cast<int64_t>(number);
 }
