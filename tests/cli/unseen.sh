@@ -52,6 +52,8 @@ check "oom: the report is kept" grep -q 'xtrain postmortem' "$tmp/err"
 run reader
 check "an error in a function of xt_when_ready: exit code 1" [ $? = 1 ]
 check "it is told once, with its line" [ "$(grep -c "unseen.c:$(line 'the wrong shape').*xt_matmul" "$tmp/err")" = 1 ]
+check "the call that ends it is the one on its line" \
+    grep -q "unseen.c:$(line 'is("reader")'): xt_when_ready ends the program with exit code 1" "$tmp/err"
 
 # The rows that were logged before the error are written.
 (cd "$tmp" && XT_RUNS_DIR=$tmp/rows ./unseen shape >"$tmp/out" 2>&1)

@@ -379,9 +379,13 @@ void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
 }
 
 /* What a function that got a value records is a step of the reader thread, where no other call ends it: it would stay
- * for ever, and its error unseen. */
+ * for ever, and its error unseen. The line is that of the call that the function was given to. */
 static void end_step_of_function(const xt_src *asked) {
-    if (lazy_left_open()) (void)xt_mark_step_at(asked);
+    static const char call[] = "xt_when_ready";
+    if (!lazy_left_open()) return;
+    lazy_end_if_unseen(call, asked);
+    lazy_boundary(LAZY_MARK_STEP, asked);
+    lazy_end_if_lost(call, asked);
 }
 
 bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_kept) {
