@@ -35,7 +35,9 @@ def collect():
             names = [n for n in dir(owner) if callable(getattr(owner, n, None))]
         else:
             owner = importlib.import_module(space)
-            names = getattr(owner, "__all__", None) or dir(owner)
+            names = set(getattr(owner, "__all__", None) or dir(owner))
+            if space in ("torch", "torch.fft"):  # functions that __all__ forgets: unique, hfft2
+                names |= {n for n in dir(owner) if callable(getattr(owner, n, None)) and n[0].islower()}
             # functional has no list: what it only imports is of typing or of other modules
             names = [n for n in names if callable(getattr(owner, n, None)) and
                      not isinstance(getattr(owner, n), types.ModuleType) and

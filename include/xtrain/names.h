@@ -44,17 +44,24 @@ extern "C" {
 #define xt_view(x, ...) xt_reshape(x, __VA_ARGS__)
 #define xt_expand(x, ...) xt_broadcast_to(x, __VA_ARGS__)
 #define xt_size(x, axis) xt_dim(x, axis)
-#define xt_amax(x, ...) xt_amax_axes(x, __VA_ARGS__)
-#define xt_amin(x, ...) xt_amin_axes(x, __VA_ARGS__)
-#define xt_nansum(x, ...) xt_nansum_axes(x, __VA_ARGS__)
-#define xt_nanmean(x, ...) xt_nanmean_axes(x, __VA_ARGS__)
+/* of all, xt_amax(x); along axes, as xt_sum: xt_amax(x, 1), xt_nansum(x, XT_AXES(0, 1), .keepdim = true) */
+#define xt_amax(...) XT_REDUCE_(xt_max_at, xt_amax_axes_at, xt_reduce_opts, __VA_ARGS__)
+#define xt_amin(...) XT_REDUCE_(xt_min_at, xt_amin_axes_at, xt_reduce_opts, __VA_ARGS__)
+#define xt_nansum(...) XT_REDUCE_(XT_NANSUM_ALL_, xt_nansum_axes_at, xt_reduce_opts, __VA_ARGS__)
+#define xt_nanmean(...) XT_REDUCE_(XT_NANMEAN_ALL_, xt_nanmean_axes_at, xt_reduce_opts, __VA_ARGS__)
+#define XT_NANSUM_ALL_(src, x) xt_nansum_axes_at(src, x, XT_ALL_AXES, XT_OPTS(xt_reduce_opts, ))
+#define XT_NANMEAN_ALL_(src, x) xt_nanmean_axes_at(src, x, XT_ALL_AXES, XT_OPTS(xt_reduce_opts, ))
 #define xt_rsub(x, y) xt_minus(y, x)
 #define xt_inv(a) xt_inverse(a)
 #define xt_linalg_inv(a) xt_inverse(a)
 #define xt_linalg_det(a) xt_det(a)
 #define xt_linalg_solve(a, y) xt_solve(a, y)
 #define xt_linalg_cholesky(a) xt_cholesky(a, false)
-#define xt_linalg_norm(x, ...) xt_norm_axes(x, __VA_ARGS__)
+#define xt_linalg_pinv(a) xt_pinverse(a)
+#define xt_pinv(a) xt_pinverse(a)
+#define xt_svdvals(a) xt_linalg_svdvals(a)
+#define xt_vector_norm(...) xt_norm(__VA_ARGS__)
+#define xt_row_stack(n, tensors) xt_vstack(n, tensors)
 #define xt_svd(a, ...) xt_linalg_svd(a, __VA_ARGS__)
 #define xt_qr(a, ...) xt_linalg_qr(a, __VA_ARGS__)
 #define xt_eigh(a, ...) xt_linalg_eigh(a, __VA_ARGS__)
@@ -95,6 +102,13 @@ extern "C" {
 #define xt_ihfft(x, ...) XT_OPT2N_(xt_ihfft_at, xt_fft_opts, x, __VA_ARGS__, )
 XT_API xt_tensor xt_hfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 XT_API xt_tensor xt_ihfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
+/* along several axes, the last is the halved one: xt_hfftn(x, XT_AXES(0, 1), .n, .norm); hfft2: the last two */
+#define xt_hfftn(x, ...) XT_OPT2_(xt_hfftn_at, xt_fft_opts, x, __VA_ARGS__, )
+#define xt_ihfftn(x, ...) XT_OPT2_(xt_ihfftn_at, xt_fft_opts, x, __VA_ARGS__, )
+#define xt_hfft2(...) XT_FFT2_(xt_hfftn_at, __VA_ARGS__, )
+#define xt_ihfft2(...) XT_FFT2_(xt_ihfftn_at, __VA_ARGS__, )
+XT_API xt_tensor xt_hfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
+XT_API xt_tensor xt_ihfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 #define XT_FFT2_(f, x, ...) f(XT_HERE, x, XT_AXES(-2, -1), XT_OPTS(xt_fft_opts, __VA_ARGS__))
 
 /* --- Of each element --- */
@@ -318,6 +332,18 @@ XT_API xt_tensor xt_istft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_i
 /* xt_matrix_norm(a, ord = 'f') */
 #define xt_matrix_norm(...) XT_MATRIX_NORM_(__VA_ARGS__, 'f', )
 #define XT_MATRIX_NORM_(a, ord, ...) (XT_LAST_(1, __VA_ARGS__), xt_matrix_norm_at(XT_HERE, a, XT_NUMBER_(ord)))
+/* torch.linalg.norm: xt_linalg_norm(x): of all elements; xt_linalg_norm(x, ord): of a vector, or of a matrix as
+ * xt_matrix_norm; xt_linalg_norm(x, ord, axes, .keepdim): along one axis or of the matrices in two. */
+#define xt_linalg_norm(...)                                                                                         \
+    XT_FILL_BY_(__VA_ARGS__, XT_LINALG_NORM_AXES_, XT_LINALG_NORM_AXES_, XT_LINALG_NORM_AXES_, XT_LINALG_NORM_ORD_, \
+                XT_NORM_TWO_, )                                                                                     \
+    (__VA_ARGS__)
+#define XT_LINALG_NORM_ORD_(x, ord) \
+    xt_linalg_norm_at(XT_HERE, x, XT_NUMBER_(ord), XT_ALL_AXES, XT_OPTS(xt_reduce_opts, ))
+#define XT_LINALG_NORM_AXES_(x, ord, ...) XT_LINALG_NORM_OVER_(x, ord, __VA_ARGS__, )
+#define XT_LINALG_NORM_OVER_(x, ord, axes, ...) \
+    xt_linalg_norm_at(XT_HERE, x, XT_NUMBER_(ord), XT_AXES_OF_(axes), XT_OPTS(xt_reduce_opts, __VA_ARGS__))
+XT_API xt_tensor xt_linalg_norm_at(const xt_src *src, xt_tensor x, double ord, xt_list axes, xt_reduce_opts o);
 /* xt_pdist(x, p = 2): [n,d]: distances of pairs i < j */
 #define xt_pdist(...) XT_PDIST_(__VA_ARGS__, 2, )
 #define XT_PDIST_(x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_pdist_at(XT_HERE, x, XT_NUMBER_(p)))

@@ -276,4 +276,63 @@
 #define xt_log_prob XT_SPELLED_("xt_log_prob: it is called xt_dist_log_prob(d, value) here")
 #define xt_entropy XT_SPELLED_("xt_entropy: it is called xt_dist_entropy(d) here")
 
+/* --- more of them: pools, activations, optimizers, schedules, distributions, tensors --- */
+#define xt_MaxPool3d XT_SPELLED_("xt_MaxPool3d: a function here: xt_max_pool3d(x, kernel)")
+#define xt_AvgPool1d XT_SPELLED_("xt_AvgPool1d: a function here: xt_avg_pool1d(x, kernel)")
+#define xt_AvgPool3d XT_SPELLED_("xt_AvgPool3d: a function here: xt_avg_pool3d(x, kernel)")
+#define xt_AdaptiveMaxPool1d XT_SPELLED_("xt_AdaptiveMaxPool1d: a function here: xt_adaptive_max_pool1d(x, size)")
+#define xt_AdaptiveMaxPool2d \
+    XT_SPELLED_("xt_AdaptiveMaxPool2d: a function here: xt_adaptive_max_pool2d(x, height, width)")
+#define xt_ReLU6 XT_SPELLED_("xt_ReLU6: a function here: xt_relu6(x)")
+#define xt_SELU XT_SPELLED_("xt_SELU: a function here: xt_selu(x)")
+#define xt_CELU XT_SPELLED_("xt_CELU: a function here: xt_celu(x, alpha)")
+#define xt_Mish XT_SPELLED_("xt_Mish: a function here: xt_mish(x)")
+#define xt_GLU XT_SPELLED_("xt_GLU: a function here: xt_glu(x, axis)")
+#define xt_LogSigmoid XT_SPELLED_("xt_LogSigmoid: a function here: xt_logsigmoid(x)")
+#define xt_InstanceNorm1d XT_SPELLED_("xt_InstanceNorm1d: a layer is a call here: xt_instance_norm(m, \"name\", x)")
+#define xt_InstanceNorm3d XT_SPELLED_("xt_InstanceNorm3d: a layer is a call here: xt_instance_norm(m, \"name\", x)")
+#define xt_PixelUnshuffle XT_SPELLED_("xt_PixelUnshuffle: a function here: xt_pixel_unshuffle(x, r)")
+#define xt_Muon XT_SPELLED_("xt_Muon: it is called xt_muon(module, .lr = 1e-3) here")
+#define xt_Rprop XT_SPELLED_("xt_Rprop: it is called xt_rprop(module, .lr = 0.01) here")
+#define xt_ASGD XT_SPELLED_("xt_ASGD: it is called xt_asgd(module, .lr = 0.01) here")
+#define xt_Adafactor XT_SPELLED_("xt_Adafactor: it is called xt_adafactor(module, .lr = 0.01) here")
+#define xt_CyclicLR XT_SPELLED_("xt_CyclicLR: it is called xt_cyclic_schedule(optimizer, .base_lr, .max_lr) here")
+#define xt_CosineAnnealingWarmRestarts \
+    XT_SPELLED_("xt_CosineAnnealingWarmRestarts: it is called xt_warm_restarts_schedule(optimizer, .t_0) here")
+#define xt_SequentialLR XT_SPELLED_("xt_SequentialLR: it is called xt_sequential_schedule here")
+#define xt_PolynomialLR XT_SPELLED_("xt_PolynomialLR: it is called xt_polynomial_schedule(optimizer) here")
+#define xt_Beta XT_SPELLED_("xt_Beta: it is called xt_beta_dist(concentration1, concentration0) here")
+#define xt_Gamma XT_SPELLED_("xt_Gamma: it is called xt_gamma_dist(concentration, rate) here")
+#define xt_Dirichlet XT_SPELLED_("xt_Dirichlet: it is called xt_dirichlet_dist(concentration) here")
+#define xt_Poisson XT_SPELLED_("xt_Poisson: it is called xt_poisson_dist(rate) here")
+#define xt_MultivariateNormal \
+    XT_SPELLED_("xt_MultivariateNormal: it is called xt_multivariate_normal_dist(loc, covariance) here")
+#define xt_solve_triangular \
+    XT_SPELLED_("xt_solve_triangular: it is called xt_triangular_solve(a, y, .upper = true) here")
+#define xt_jacrev XT_SPELLED_("xt_jacrev: it is called xt_jacobian here")
+#define xt_jacfwd XT_SPELLED_("xt_jacfwd: it is called xt_jacobian here")
+#define xt_grad_and_value XT_SPELLED_("xt_grad_and_value: it is called xt_grad_fn here: its out is the value")
+#define xt_normal_ XT_SPELLED_("xt_normal_: it is called xt_init_normal(m, pattern) here; values are drawn by xt_randn")
+#define xt_constant_ XT_SPELLED_("xt_constant_: it is called xt_init_constant(m, pattern, value) here")
+#define xt_ones_ XT_SPELLED_("xt_ones_: it is called xt_init_ones(m, pattern) here")
+#define xt_trunc_normal_ XT_SPELLED_("xt_trunc_normal_: it is called xt_init_truncated_normal(m, pattern) here")
+#define xt_double XT_SPELLED_("xt_double: a dtype is given: xt_cast(x, XT_F64)")
+#define xt_int XT_SPELLED_("xt_int: a dtype is given: xt_cast(x, XT_I32)")
+#define xt_bool XT_SPELLED_("xt_bool: a dtype is given: xt_cast(x, XT_BOOL)")
+#define xt_sum_to_size XT_SPELLED_("xt_sum_to_size: it is called xt_sum(x, XT_AXES(0), .keepdim = true) here")
+#define xt_from_numpy XT_SPELLED_("xt_from_numpy: memory of the program is copied: xt_from_array(values, XT_F32, 2, 3)")
+#define xt_hsplit XT_SPELLED_("xt_hsplit: it is called xt_tensor_split(x, parts, 1, out) here")
+#define xt_vsplit XT_SPELLED_("xt_vsplit: it is called xt_tensor_split(x, parts, 0, out) here")
+#define xt_dsplit XT_SPELLED_("xt_dsplit: it is called xt_tensor_split(x, parts, 2, out) here")
+#define xt_nanmedian XT_SPELLED_("xt_nanmedian: along an axis: xt_nanmedian_axis(x, axis, &values, &indices)")
+#define xt_unique_consecutive \
+    XT_SPELLED_("xt_unique_consecutive: it is called xt_unique(x, size, .consecutive = true) here")
+#define xt_sparse_coo_tensor \
+    XT_SPELLED_("xt_sparse_coo_tensor: it is called xt_sparse_coo(row, column, values, rows, columns) here")
+#define xt_pack_padded_sequence                                                                                 \
+    XT_SPELLED_("xt_pack_padded_sequence: the layer takes lengths: xt_lstm(m, \"name\", x, hidden, .lengths = " \
+                "lengths)")
+#define xt_pad_packed_sequence \
+    XT_SPELLED_("xt_pad_packed_sequence: nothing is packed: xt_lstm(m, \"name\", x, hidden, .lengths = lengths)")
+
 #endif

@@ -197,3 +197,11 @@ xt_tensor xt_hfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o) {
 xt_tensor xt_ihfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o) {
     return xt_conj_at(src, xt_rfft_at(src, x, axis, turned(o)));
 }
+
+xt_tensor xt_hfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o) {
+    return xt_irfftn_at(src, xt_conj_at(src, x), axes, turned(o));
+}
+
+xt_tensor xt_ihfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o) {
+    return xt_conj_at(src, xt_rfftn_at(src, x, axes, turned(o)));
+}

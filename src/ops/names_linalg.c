@@ -164,6 +164,27 @@ xt_tensor xt_matrix_norm_at(const xt_src *src, xt_tensor a, double ord) {
     return least ? xt_amin_axes_at(src, sums, LAST, none) : xt_amax_axes_at(src, sums, LAST, none);
 }
 
+xt_tensor xt_linalg_norm_at(const xt_src *src, xt_tensor x, double ord, xt_list axes, xt_reduce_opts o) {
+    const ir_type *t = lazy_type(x);
+    if (!t) return x;
+    size_t rank = t->rank, n = axes.n ? (size_t)axes.n : rank;
+    if (n != 1 && n != 2)
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_linalg_norm: ord is %g, for %zu axes: expected one axis (a vector) or two (a matrix), as "
+                          "xt_linalg_norm(x, ord, XT_AXES(-2, -1)); xt_linalg_norm(x) is of all elements",
+                          ord, n);
+    if (n == 1) {
+        xt_vector_norm_opts v = XT_OPTS(xt_vector_norm_opts, .p = ord, .zero = ord == 0);
+        v.keepdim = o.keepdim;
+        return xt_norm_axes_at(src, x, axes, v);
+    }
+    if (axes.n) x = xt_movedim_at(src, x, axes, LAST_TWO);
+    xt_tensor y = xt_matrix_norm_at(src, x, ord);
+    if (!o.keepdim) return y;
+    y = xt_unsqueeze_at(src, xt_unsqueeze_at(src, y, -1), -1);
+    return axes.n ? xt_movedim_at(src, y, LAST_TWO, axes) : y;
+}
+
 xt_tensor xt_pdist_at(const xt_src *src, xt_tensor x, double p) {
     const ir_type *t = lazy_type(x);
     ops_text text;

@@ -29,6 +29,8 @@ xt_tensor second(xt_tensor x, xt_tensor y, xt_optimizer *o) {
     xt_qr(xt_expand(x, 3, 2, 2), &q, &r);
     xt_eigh(x, &q, &s);
     x = xt_minus(xt_amax(x, XT_AXES(0)), xt_rsub(xt_amin(x, XT_AXES(0)), xt_nansum(y, XT_AXES(1))));
+    y = xt_add(xt_add(xt_linalg_norm(x), xt_linalg_norm(x, 2)), xt_linalg_norm(x, 'f', XT_AXES(0, 1), .keepdim = true));
+    y = xt_add(xt_add(xt_amax(x, 1), xt_amin(x)), xt_add(xt_nansum(x, 1), xt_add(xt_nanmean(x), xt_nansum(x))));
     return xt_binary_cross_entropy_with_logits(xt_matmul(xt_inv(y), xt_linalg_cholesky(y)), xt_nanmean(x, XT_AXES(0)));
 }
 TEXT

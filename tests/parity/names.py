@@ -62,6 +62,14 @@ f.run("pinverse_low", torch.linalg.pinv, low, grads=False)
 f.run("matrix_rank", torch.linalg.matrix_rank, low, grads=False)
 f.run("lstsq", lambda a, y: torch.linalg.lstsq(a, y).solution, tall, torch.randn(5, 2, dtype=torch.float64))
 ords = ("fro", "nuc", 1, -1, 2, -2, float("inf"))
+f.run("hfft_of_axes", lambda a, b: (torch.fft.hfft2(torch.complex(a, b)),
+                                    torch.fft.hfftn(torch.complex(a, b), dim=(0, 1), norm="ortho"),
+                                    torch.fft.ihfft2(a).real, torch.fft.ihfftn(a, dim=(0, 2), norm="forward").imag),
+      torch.randn(2, 3, 4), torch.randn(2, 3, 4))
+f.run("linalg_norm", lambda a: (torch.linalg.norm(a), torch.linalg.norm(a, 2), torch.linalg.norm(a[0], 1),
+                                torch.linalg.norm(a, 1, dim=0), torch.linalg.norm(a, "nuc", dim=(1, 0), keepdim=True)),
+      tall)
+f.run("of_all_or_axes", lambda a: (a.amax(1), a.amin(), a.nansum(), a.nansum(1), a.nanmean(0, keepdim=True)), tall)
 f.run("matrix_norm", lambda a: tuple(torch.linalg.matrix_norm(a, o) for o in ords), tall)
 f.run("pdist", torch.pdist, torch.randn(4, 3))
 f.run("pdist_1", lambda x: torch.pdist(x, 1.0), torch.randn(4, 3))

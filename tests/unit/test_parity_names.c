@@ -88,6 +88,27 @@ FN(cholesky_inverse, xt_tensor s = xt_matmul(x[0], xt_t(x[0]));
 UNARY(pinverse)
 UNARY(matrix_rank)
 BINARY(lstsq)
+FN(hfft_of_axes, {
+    xt_tensor z = xt_complex(x[0], x[1]);
+    y[0] = xt_hfft2(z);
+    y[1] = xt_hfftn(z, XT_AXES(0, 1), .norm = XT_FFT_ORTHO);
+    y[2] = xt_real(xt_ihfft2(x[0]));
+    y[3] = xt_imag(xt_ihfftn(x[0], XT_AXES(0, 2), .norm = XT_FFT_FORWARD));
+})
+FN(linalg_norm, {
+    y[0] = xt_linalg_norm(x[0]);
+    y[1] = xt_linalg_norm(x[0], 2);
+    y[2] = xt_linalg_norm(xt_select(x[0], 0, 0), 1);
+    y[3] = xt_linalg_norm(x[0], 1, 0);
+    y[4] = xt_linalg_norm(x[0], 'n', XT_AXES(1, 0), .keepdim = true);
+})
+FN(of_all_or_axes, {
+    y[0] = xt_amax(x[0], 1);
+    y[1] = xt_amin(x[0]);
+    y[2] = xt_nansum(x[0]);
+    y[3] = xt_nansum(x[0], 1);
+    y[4] = xt_nanmean(x[0], 0, .keepdim = true);
+})
 FN(matrix_norm, {
     static const double ords[] = {'f', 'n', 1, -1, 2, -2, INFINITY};
     for (size_t i = 0; i < BASE_COUNT(ords); i++) y[i] = xt_matrix_norm(x[0], ords[i]);
@@ -314,6 +335,9 @@ static const parity_row rows[] = {
     {"pinverse_low", c_pinverse},
     ROW(matrix_rank),
     ROW(lstsq),
+    ROW(hfft_of_axes),
+    ROW(linalg_norm),
+    ROW(of_all_or_axes),
     ROW(matrix_norm),
     ROW(pdist),
     ROW(pdist_1),
