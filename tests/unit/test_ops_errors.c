@@ -86,7 +86,7 @@ static const row rows[] = {
     ROW(pool_rank, "xt_max_pool2d: x is f32 [4,4]"),
     ROW(pool_padding, "padding 2: it must be from 0 to half the kernel (1)"),
     ROW(adaptive_avg_zero, "xt_adaptive_avg_pool2d: x [1,1,4,4] to size 0 in dim 2"),
-    ROW(adaptive_max_zero, "xt_adaptive_max_pool2d: x [1,1,2,4] to size 0 in dim 3"),
+    ROW(adaptive_max_zero, "xt_adaptive_max_pool2d: x [1,1,4,4] to size 0 in dim 3"),
     ROW(pool_small, "smaller than the kernel 5x5"),
     ROW(softmax, "xt_softmax: axis 2 of [2,3]"),
     ROW(nll_labels, "labels f32 [2]: class numbers are integers"),
