@@ -89,10 +89,6 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
     return o;
 }
 
-bool optim_has(const xt_optimizer *o, int i) {
-    return xt_module_tensor_is_param(o->net, i) && nn_below(o->net, xt_module_tensor_name(o->net, i));
-}
-
 void xt_optimizer_free(xt_optimizer *o) {
     if (!o) return;
     lazy_disown(o);
