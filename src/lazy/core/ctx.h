@@ -355,9 +355,9 @@ xt_status lazy_upload_pack(lazy_ctx *c, lazy_pack *p);
 xt_status lazy_upload_packs(lazy_ctx *c);
 xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s);
 void lazy_pack_scalar(lazy_pack *p, int at, double v);
+/* p as an argument of the trace, unless it is one; NULL: no memory */
+ir_value *lazy_pack_arrives(lazy_ctx *c, lazy_pack *p);
 /* words [at, at + words) of a pack as a vector; of f64 a number is two words and one element */
-ir_value *lazy_pack_arrives(lazy_ctx *c,
-                            lazy_pack *p); /* as an argument of the trace, unless it is one; NULL: no memory */
 ir_value *lazy_pack_take(lazy_ctx *c, ir_builder *b, xt_dtype dtype, int words, lazy_pack **out_pack, int *out_at);
 typedef struct lazy_draw {
     uint32_t of_step; /* which one of the trace */

@@ -8,20 +8,20 @@
 /* How often in one step makes a loop of it, and what is said then. */
 static const struct {
     int a_loop;
-    const char *found;
+    const char *found, *cure;
 } kinds[] = {
-    [LAZY_REPEATED_BACKWARD] = {100, "xt_backward was called %d times and nothing has ended the step: all of it "
-                                     "becomes one program, and each call takes longer than the one before. "},
-    [LAZY_REPEATED_READ] = {500, "values were read %d times and nothing has ended the step: all that was recorded "
-                                 "stays in it, and each read takes longer than the one before. "},
-    [LAZY_REPEATED_ASSIGN] = {200, "xt_assign has set the same state %d times and nothing has ended the step: all of "
-                                   "it becomes one program. "},
-};
-static const char *const cures[] = {
-    [LAZY_REPEATED_BACKWARD] = "xt_mark_step() at the end of the loop's body ends a step; gradients add up over it "
-                               "until xt_optimizer_step takes them",
-    [LAZY_REPEATED_READ] = "xt_mark_step() at the end of the loop's body ends a step",
-    [LAZY_REPEATED_ASSIGN] = "xt_mark_step() at the end of the loop's body ends a step; states keep their values",
+    [LAZY_REPEATED_BACKWARD] = {100,
+                                "xt_backward was called %d times and nothing has ended the step: all of it becomes "
+                                "one program, and each call takes longer than the one before",
+                                "; gradients add up over it until xt_optimizer_step takes them"},
+    [LAZY_REPEATED_READ] = {500,
+                            "values were read %d times and nothing has ended the step: all that was recorded stays in "
+                            "it, and each read takes longer than the one before",
+                            ""},
+    [LAZY_REPEATED_ASSIGN] = {200,
+                              "xt_assign has set the same state %d times and nothing has ended the step: all of it "
+                              "becomes one program",
+                              "; states keep their values"},
 };
 
 void lazy_repeats(lazy_repeated what, int64_t step, xt_tensor of, const xt_src *src) {
@@ -40,7 +40,7 @@ void lazy_repeats(lazy_repeated what, int64_t step, xt_tensor of, const xt_src *
     str text = STR_INIT;
     str_printf(&text, "%s:%d: ", src ? src->file : "?", src ? src->line : 0);
     str_printf(&text, kinds[what].found, kinds[what].a_loop);
-    str_append(&text, cures[what]);
-    log_msg(XT_SEV_WARNING, "%s", str_cstr(&text));
+    log_msg(XT_SEV_WARNING, "%s. xt_mark_step() at the end of the loop's body ends a step%s", str_cstr(&text),
+            kinds[what].cure);
     str_free(&text);
 }

@@ -350,9 +350,18 @@ static xt_status settle_arguments(lazy_ctx *c) {
     return ok ? NULL : status_oom(b->n_args * sizeof *uses, "the arguments of a step");
 }
 
-xt_status lazy_settle_reads(lazy_ctx *c, const lazy_roots *r) {
-    c->was_read = false;
+/* Marks are of the roots. In most steps with reads (a loss that is printed) the step needs what they did. */
+static bool reads_have_own(const lazy_ctx *c) {
+    for (const ir_op *op = c->b.block->first; op; op = op->next)
+        if (!is_own(op)) return true;
+    return false;
+}
+
+xt_status lazy_settle_reads(lazy_ctx *c, const lazy_roots *r, bool *out_moved) {
+    c->was_read = *out_moved = false;
     XT_TRY(lazy_mark_reachable(c, r, NULL));
+    if (!reads_have_own(c)) return NULL;
+    *out_moved = true;
     XT_TRY(settle_numbers(c));
     XT_TRY(lazy_mark_reachable(c, r, NULL));
     return settle_arguments(c);

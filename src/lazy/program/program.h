@@ -147,8 +147,9 @@ xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forc
 /* forced.c: for a read in the middle of a step, whose program is the same wherever in a step it stands */
 xt_status lazy_run_forced(lazy_ctx *c, lazy_roots *r, lazy_cause cause, const xt_src *src, device_buffer **out);
 /* Before the boundary of a step with such reads (c->was_read): what only they needed gets the last places, as numbers
- * and arguments. The roots' alias_leaf is to be found anew. */
-xt_status lazy_settle_reads(lazy_ctx *c, const lazy_roots *r);
+ * and arguments. *out_moved: some did, and the roots'
+ * alias_leaf is to be found anew. */
+xt_status lazy_settle_reads(lazy_ctx *c, const lazy_roots *r, bool *out_moved);
 void lazy_roots_free(lazy_roots *r);
 void lazy_emit_event(const lazy_event *e);
 xt_status lazy_take_async_error(void); /* of a program that failed after it was started */

@@ -248,9 +248,10 @@ static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     device_buffer **out = NULL;
     xt_status s = collect_results(c, &b);
     if (!s && b.roots.n && c->was_read && !c->replay_log) {
-        s = lazy_settle_reads(c, &b.roots);
-        forget_results(&b);
-        if (!s) s = collect_results(c, &b);
+        bool moved = false;
+        s = lazy_settle_reads(c, &b.roots, &moved);
+        if (moved) forget_results(&b);
+        if (!s && moved) s = collect_results(c, &b);
     }
     if (!s && b.roots.n) {
         s = start_step(c, &b, cause, src, &out);
