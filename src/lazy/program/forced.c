@@ -330,9 +330,10 @@ static void order(const lazy_ctx *c, arg_use *uses) {
 
 static xt_status settle_arguments(lazy_ctx *c) {
     ir_block *b = c->b.block;
-    arg_use *uses = base_calloc(b->n_args + 1, sizeof *uses);
-    ir_value **args = base_malloc((b->n_args + 1) * sizeof *args);
-    lazy_leaf *leaves = base_malloc((b->n_args + 1) * sizeof *leaves);
+    if (!b->n_args) return NULL;
+    arg_use *uses = base_calloc(b->n_args, sizeof *uses);
+    ir_value **args = base_malloc(b->n_args * sizeof *args);
+    lazy_leaf *leaves = base_malloc(b->n_args * sizeof *leaves);
     bool ok = uses && args && leaves;
     if (ok) {
         order(c, uses);
