@@ -1,7 +1,7 @@
 #!/bin/bash
-# The compiler's tests with no memory behind any allocation (tests/guard.c), in each instruction set: our kernels, those
-# made at run time, oneDNN's and OpenBLAS's neither read nor write behind what they were given.
-# GUARDED: the tests; those of a few seconds unless it is set (tests/slow/guarded.sh: all).
+# The compiler's tests with no memory behind any allocation (tests/guard.c): our kernels, those made at run time,
+# oneDNN's and OpenBLAS's neither read nor write behind what they were given. The instruction sets take turns.
+# GUARDED: the tests, each in every set (tests/slow/guarded.sh: all); those of a few seconds unless it is set.
 # GUARDED_SECONDS: how long each may take
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
@@ -27,11 +27,21 @@ END
 cc -O0 "$tmp/behind.c" -o "$tmp/behind"
 guarded "$tmp/behind" 2>/dev/null
 check "a read of one word too many ends the program" [ $? = 139 ]
-for t in ${GUARDED:-chwn conv conv_random index jit layout linalg ops packed passes random reduce reduce_fused rng \
-    simd sort special special_rows}; do
-    for set in "" avx2 base; do
-        guarded "$BUILD/test_cpu_$t" $set
-        check "test_cpu_$t${set:+ with $set}" [ $? = 0 ]
+in_sets() { # TEST SET ... ("best": what the processor has)
+    local t=$1 set
+    shift
+    for set in "$@"; do
+        guarded "$BUILD/test_cpu_$t" "${set#best}"
+        check "test_cpu_$t with $set" [ $? = 0 ]
     done
-done
+}
+sets=(best avx2 base) turn=0
+if [ -n "${GUARDED:-}" ]; then
+    for t in $GUARDED; do in_sets "$t" "${sets[@]}"; done
+else
+    for t in chwn conv conv_random index jit layout linalg ops packed passes random reduce reduce_fused rng simd sort \
+        special special_rows; do
+        in_sets "$t" "${sets[turn++ % 3]}"
+    done
+fi
 finish
