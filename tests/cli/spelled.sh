@@ -2,6 +2,7 @@
 # Names of PyTorch's as a C program spells them first (spelled.txt): each is a function, or the compiler says which one
 # is meant. A name that neither has is found, and so is a message that names what is not there.
 set -u
+[ -n "${ASAN_BUILD:-}" ] && { echo "it only compiles; the plain build has done that"; exit 77; }
 . "$(dirname "$0")/../examples/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
