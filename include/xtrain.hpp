@@ -36,12 +36,14 @@ namespace xt {
 /* --- Lines, errors --- */
 /* The caller's place: XT_HPP_HERE_ is a default argument, whose line is that of the call. */
 struct where : xt_src {
+    /* file, line, function */
     where(const char *f, int l, const char *fn) : xt_src{f, l, fn} {}
 };
 #define XT_HPP_HERE_ ::xt::where(__builtin_FILE(), __builtin_LINE(), __builtin_FUNCTION())
 
 struct error : std::runtime_error {
     xt_code code;
+    /* the status stays the caller's */
     explicit error(xt_status s) : std::runtime_error(xt_status_message(s)), code(xt_status_code(s)) {}
 };
 /* Throws what the status says and frees it; NULL is OK. */
@@ -92,13 +94,14 @@ inline void check_rank_(size_t rank, const where &w) {
 /* Up to XT_MAX_RANK dims as the C functions take them; more of them throw. */
 struct shape {
     int64_t d[XT_MAX_RANK + 1];
+    /* {2, 3}; a dim of 0 is an error of what takes the shape */
     shape(std::initializer_list<int64_t> dims, where w = XT_HPP_HERE_) {
         check_rank_(dims.size(), w);
         int n = 0;
         for (int64_t x : dims) d[n++] = x ? x : XT_DIMS_END_;
         d[n] = 0;
     }
-    operator const int64_t *() const { return d; }
+    operator const int64_t *() const { return d; } /* ends with 0 */
 };
 
 /* --- Tensors --- */
@@ -118,14 +121,16 @@ struct operand {
     double number = 0;
     bool is_number = false;
     where at;
-    operand(const tensor &x, where w = XT_HPP_HERE_);
-    operand(xt_tensor x, where w = XT_HPP_HERE_) : t(x), at(w) {}
+    operand(const tensor &x, where w = XT_HPP_HERE_); /* a tensor */
+    operand(xt_tensor x, where w = XT_HPP_HERE_) : t(x), at(w) {} /* one of C's */
+    /* a number */
     template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
     operand(T v, where w = XT_HPP_HERE_) : number(static_cast<double>(v)), is_number(true), at(w) {}
 };
 struct position { /* x[3]; the last is x[-1] */
     int64_t i;
     where at;
+    /* any whole number */
     template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
     position(T v, where w = XT_HPP_HERE_) : i(static_cast<int64_t>(v)), at(w) {}
 };
@@ -135,7 +140,7 @@ class tensor {
 
   public:
     tensor() = default; /* none */
-    tensor(xt_tensor t) : t_(t) {}
+    tensor(xt_tensor t) : t_(t) {} /* one of C's; takes nothing over */
     operator xt_tensor() const { return t_; }
 
     bool is_none() const { return xt_is_none(t_); }
@@ -322,6 +327,7 @@ XT_HPP_OPERATOR_(<=, xt_le)
 XT_HPP_OPERATOR_(>, xt_gt)
 XT_HPP_OPERATOR_(>=, xt_ge)
 #undef XT_HPP_OPERATOR_
+/* of each element */
 inline tensor operator-(const tensor &x) {
     return x.neg();
 }
@@ -491,6 +497,7 @@ class module {
         rethrow();
         return y;
     }
+    /* of a module of several inputs and outputs */
     std::vector<tensor> operator()(const std::vector<tensor> &in, where w = XT_HPP_HERE_) const {
         std::vector<xt_tensor> x(in.begin(), in.end()), y(static_cast<size_t>(body_ ? body_->n_out : 0));
         xt_forward_many_at(&w, m_.get(), static_cast<int>(x.size()), x.data(), static_cast<int>(y.size()), y.data());
@@ -553,6 +560,7 @@ struct evaluating { /* until the end of the block; then each module has the mode
     evaluating(const evaluating &) = delete;
     evaluating &operator=(const evaluating &) = delete;
 };
+/* A dtype and dims, as xt_spec of C: what a dataset's samples or a module's input are. */
 inline xt_spec spec(xt_dtype dtype, std::initializer_list<int64_t> dims, where w = XT_HPP_HERE_) {
     xt_spec s{};
     int n = 0;
@@ -639,8 +647,9 @@ class loader {
         iterator &operator++() { return next(), *this; }
         bool operator!=(const iterator &o) const { return l_ != o.l_; }
     };
+    /* The next epoch's batches: for (xt_batch &b : loader). */
     iterator begin(where w = XT_HPP_HERE_) const { return iterator(l_.get(), w); }
-    iterator end(where w = XT_HPP_HERE_) const { return iterator(w); }
+    iterator end(where w = XT_HPP_HERE_) const { return iterator(w); } /* behind the last batch */
 };
 
 /* --- Compiled steps --- */
@@ -662,7 +671,7 @@ class step {
         if (body_) rethrow_(body_->thrown);
         return y;
     }
-    operator xt_step *() const { return s_.get(); }
+    operator xt_step *() const { return s_.get(); } /* for functions of C; stays this object's */
 
   private:
     struct body {

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The version of these headers; xt_version() is the library's. */
 #define XT_VERSION_MAJOR 0
 #define XT_VERSION_MINOR 1
 #define XT_VERSION_PATCH 0
@@ -488,6 +489,7 @@ __attribute__((format(printf, 2, 3)))
 #endif
 XT_API xt_status
 xt_status_new(xt_code code, const char *fmt, ...);
+/* A new status: a code and its message, as printf writes it. */
 #define xt_status_new(code, ...) (xt_status_new)(XT_WORD_(xt_code, code), __VA_ARGS__)
 
 /* A whole file, for functions of one's own (a tokenizer, a model's configuration). Reading: a regular file, or a pipe

@@ -32,6 +32,7 @@ typedef struct xt_doctor_folders {
     char plugins[512]; /* where doctor --install puts packages */
     int64_t host_memory, host_cores;
 } xt_doctor_folders;
+/* Fills `out`: which folders xtrain writes to, and what this machine has. */
 XT_API void xt_doctor_look(xt_doctor_folders *out);
 /* The package and the folder for a device ("tpu" -> "libtpu"); false when there is nothing to install for it. */
 XT_API bool xt_doctor_package(const char *device, char package[64], char folder[512]);

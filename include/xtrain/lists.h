@@ -18,7 +18,9 @@ struct xt_numbers_ {
         return l;
     }
 };
+/* numbers as one argument */
 #define XT_LIST(...) (xt_numbers_{{__VA_ARGS__}}.list())
+/* every axis: an empty list */
 #define XT_ALL_AXES (xt_list{})
 /* One axis is a list of one. */
 inline xt_list xt_axes_of_(xt_list axes) {
@@ -52,6 +54,7 @@ static inline xt_list xt_axis_(int64_t axis) {
                                                                    : xt_axis_)(axes))
 #define XT_TENSORS(...) ((const xt_tensor[]){__VA_ARGS__})
 #endif
+/* several axes as one argument: xt_sum(x, XT_AXES(0, 2)) */
 #define XT_AXES(...) XT_LIST(__VA_ARGS__)
 
 /* How the macros of tensor functions put options into a struct, after one to four arguments. */

@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-#define XT_MESH_AXES 8
+#define XT_MESH_AXES 8 /* at most */
 
 typedef struct xt_mesh xt_mesh;
 typedef struct xt_axis {
@@ -38,7 +38,7 @@ typedef struct xt_axis {
  * second mesh. xt_finish frees it. */
 #define xt_mesh_new(...) xt_mesh_new_at(XT_HERE, XT_AXES_(__VA_ARGS__))
 XT_API xt_mesh *xt_mesh_new_at(const xt_src *src, const xt_axis *axes); /* ends at the first NULL name */
-XT_API void xt_mesh_free(xt_mesh *mesh);
+XT_API void xt_mesh_free(xt_mesh *mesh); /* NULL is allowed */
 /* devices along an axis list; NULL = all; 0 for an unknown axis. mesh: NULL = the run's, which a Trainer's .strategy
  * makes too; 0 where there is none */
 XT_API int64_t xt_mesh_size(const xt_mesh *mesh, const char *axes);

@@ -167,7 +167,7 @@ XT_API int64_t xt_logged_confusion(const char *name, xt_normalize how, double *o
 typedef struct xt_running xt_running;
 #define xt_running_new(window) xt_running_new_at(XT_HERE, XT_NUMBER_(window))
 XT_API xt_running *xt_running_new_at(const xt_src *src, int64_t window); /* xt_finish frees what is left */
-XT_API void xt_running_free(xt_running *r);
+XT_API void xt_running_free(xt_running *r); /* NULL is allowed */
 #define xt_running_mean(r, t) xt_running_mean_at(XT_HERE, r, t)
 XT_API xt_tensor xt_running_mean_at(const xt_src *src, xt_running *r, xt_tensor t);
 /* A metric under a name: xt_log_metric("acc", xt_accuracy(out, y)); options as xt_log's, but the weights are the

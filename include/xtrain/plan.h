@@ -27,7 +27,7 @@ XT_API XT_CHECK xt_status xt_record(int (*fn)(void *user), void *user, int64_t d
  * is; without it inputs are plain arguments. */
 XT_API XT_CHECK xt_status xt_recording_load(const char *path, xt_recording **out);
 XT_API void xt_recording_free(xt_recording *r); /* NULL is allowed */
-XT_API int xt_recording_count(const xt_recording *r);
+XT_API int xt_recording_count(const xt_recording *r); /* of programs in it */
 /* The StableHLO text of program i, with its lines as locations; lives with the recording. */
 XT_API const char *xt_recording_text(const xt_recording *r, int i);
 /* A copy in which every input of an output's type gives its memory to that output, if none does yet: what
@@ -131,6 +131,7 @@ typedef struct xt_topology {
     int64_t memory_bytes;
     double flops_bf16, flops_f32, bytes_per_s;
 } xt_topology;
+/* The row of a name; for another an error that lists them. */
 XT_API XT_CHECK xt_status xt_topology_find(const char *name, xt_topology *out);
 
 #ifdef __cplusplus

@@ -17,16 +17,17 @@ typedef struct xt_array { /* dense row-major host array; data is the library's (
     void *data;
     size_t bytes;
 } xt_array;
-/* StableHLO text, pretty or generic; parsed, verified, chlo ops taken apart. A file may hold several modules between
- * `// -----` lines. */
+/* StableHLO text, pretty or generic, or bytecode; parsed, verified, chlo ops taken apart. A file may hold several
+ * modules between `// -----` lines. */
 XT_API XT_CHECK xt_status xt_program_load(const char *path, xt_program **out);
+/* The same of n bytes in memory; `name` stands for the file in messages. */
 XT_API XT_CHECK xt_status xt_program_parse(const char *text, size_t n, const char *name, xt_program **out);
 XT_API void xt_program_free(xt_program *p); /* NULL is allowed */
 /* Whether there is one module with a function `main`: what the next four functions are about. */
 XT_API bool xt_program_has_main(const xt_program *p);
-XT_API int xt_program_inputs(const xt_program *p);
-XT_API int xt_program_outputs(const xt_program *p);
-XT_API xt_spec xt_program_input(const xt_program *p, int i);
+XT_API int xt_program_inputs(const xt_program *p); /* arguments of main; 0 without one */
+XT_API int xt_program_outputs(const xt_program *p); /* results of main */
+XT_API xt_spec xt_program_input(const xt_program *p, int i); /* argument i; XT_DTYPE_NONE where it is no array */
 /* device: as XT_DEVICE, or "interpreter". in: xt_program_inputs arrays; out: xt_program_outputs arrays, yours. An
  * input of bf16 may come as u16, an 8-bit float as u8 (its bits), a 4-bit integer as i8 or u8. Assertions of the
  * program (check.expect_eq and the like) are checked on the host: a failed one is an error that names the first
@@ -38,7 +39,7 @@ XT_API XT_CHECK xt_status xt_program_run(xt_program *p, const char *device, cons
 XT_API XT_CHECK xt_status xt_program_check(xt_program *p, const char *device, int *out_run);
 /* The program as text: "pretty" or "generic". xt_text_free. */
 XT_API XT_CHECK xt_status xt_program_text(const xt_program *p, const char *form, char **out);
-XT_API void xt_text_free(char *text);
+XT_API void xt_text_free(char *text); /* NULL is allowed */
 /* The program into a file: as text, without the defaults that it spells out, when the name ends in .mlir, else as a
  * portable StableHLO artefact (MLIR bytecode) of that version, "1.0.0" to "1.20.0", NULL for the library's own choice:
  * what every tool of that version and later reads. One module only; an op or type that the version does not have is

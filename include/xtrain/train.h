@@ -327,7 +327,7 @@ typedef struct xt_fit_result {
     const xt_epoch_detail *epochs_detail; /* `epochs` entries; valid until the next fit or xt_trainer_free */
     double tokens_per_s; /* real tokens (b.tokens) of all ranks together; 0 where nobody counts them */
 } xt_fit_result;
-XT_API xt_fit_result xt_trainer_result(const xt_trainer *t);
+XT_API xt_fit_result xt_trainer_result(const xt_trainer *t); /* of the last fit; losses are NaN before */
 
 /* A callback of one's own: any function may be NULL. Functions get `user` last. All run on the fitting thread; none may
  * read a tensor's value without paying for it (xt_when_ready and xt_log are free). */

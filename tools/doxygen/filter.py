@@ -1,27 +1,44 @@
 #!/usr/bin/env python3
-"""A header as Doxygen reads it: the comment in front of a declaration, and the one behind it on its line, become
-documentation, as they stand; a header's first comment is about the file.
+"""The public headers as Doxygen reads them: the comment in front of a declaration, and the one behind it on its line,
+become documentation, as they stand; a header's first comment is about the file.
 
-usage: filter.py HEADER"""
+Headers say things once, and a reference asks for each name by itself. So a function or macro that has no comment of
+its own gets, the first that there is: what its macro or function (xt_name for xt_name_at) has; what the name has that
+it begins with, in the same paragraph; what it is made of, or the macro that calls it; its section's words. A macro in
+front of options shares the paragraph with its struct. PyTorch's names for it stand at the end.
+
+usage: filter.py OUTPUT_DIR"""
+import functools
+import os
 import re
 import sys
 
-text = open(sys.argv[1], encoding="utf-8").read()
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import torch_names  # noqa: E402
+
+SUFFIX = r"(_opt_at|_opt|_at|_)$"
 
 
 def plain(comment):
-    """What Doxygen would take for markup or commands, as text; indented lines stay a block of their own."""
+    """What Doxygen would take for markup or commands, as text; indented lines stay a block, `code` stays code."""
+    lines = [re.sub(r"^ *\*(?: |$)", "", line) for line in comment.split("\n")]
     out = []
-    for line in comment.split("\n"):
-        line = re.sub(r"^ \*(?: |$)", "", line)
-        code = line.startswith("    ")
-        line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-        line = re.sub(r"([\\@#%$\"])", r"\\\1", line).replace("::", r"\::")
-        out.append("<br>&emsp;" + line.strip() if code else line)
+    for line in lines:
+        spans = re.split(r"(`[^`]+`)", line)
+        text = "".join(f"<code>{escaped(s[1:-1])}</code>" if i % 2 else escaped(s) for i, s in enumerate(spans))
+        if "</code>" in text and "./" in line:  # which is an end of a sentence to Doxygen
+            text = escaped(line)
+        out.append("<br>&emsp;" + text.strip() if line.startswith("    ") else text)
     return "\n * ".join(out)
 
 
+def escaped(text):
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\@#%$\"*`])", r"\\\1", text).replace("::", r"\::").replace("](", r"]\(")
+
+
 def comments(part, first):
+    """The comments of a declaration and of what is in its braces."""
     def one(m):
         before = part[max(part.rfind(c, 0, m.start()) for c in ";{}") + 1:m.start()] + m.group(1)
         if before.count("(") > before.count(")"):
@@ -33,10 +50,238 @@ def comments(part, first):
     return re.sub(r"^([^\n]*?)/\* ?(.*?) ?\*/", one, part, flags=re.S | re.M)
 
 
-def documented(lines):
-    """Lines without those of macros, whose comments are dropped."""
-    first = True
-    run, macro = [], False
+class Item:
+    """A comment, macro, declaration or blank line of a header; docs are texts of comments."""
+
+    def __init__(self, kind, text):
+        self.kind, self.text, self.docs, self.above, self.section = kind, text, [], None, ""
+        code = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+        self.options = kind == "macro" and code.startswith("#define XT_DEFAULTS_")
+        m = re.match(r"#define (\w+)", code) if kind == "macro" else \
+            re.search(r"\(?\b(\w+)\)?\s*\((?!.*__attribute__\(\(error)", code) if "typedef" not in code else None
+        self.name = m.group(1) if m and kind in ("macro", "code") else ""
+        if kind == "code" and not code.startswith(("XT_API", "static inline")):
+            self.name = ""
+        m_struct = re.match(r"typedef (?:struct|enum|union)\b.*?\b(\w+);\s*$", code, flags=re.S)
+        self.struct = m_struct.group(1) if kind == "code" and m_struct else ""
+        self.public = self.name.startswith(("xt_", "XT_")) and not self.name.endswith("_") and \
+            not self.options and not self.name.endswith("_H")
+        self.body = code[m.end():] if m else ""
+
+
+def pieces(text):
+    """(kind, text) of a header, from top to bottom."""
+    lines, i = text.split("\n"), 0
+    while i < len(lines):
+        start = i
+        line = lines[i]
+        if not line.strip():
+            kind = "blank"
+        elif line.startswith("/*"):
+            kind = "comment"
+            while "*/" not in lines[i]:
+                i += 1
+        elif line.startswith("#"):
+            kind = "macro"
+            while lines[i].endswith("\\") or lines[i].count("/*") > lines[i].count("*/"):
+                i += 1
+                if lines[start:i + 1] and "*/" in lines[i] and not lines[i].endswith("\\"):
+                    break
+        else:
+            kind = "code"
+            while not whole("\n".join(lines[start:i + 1])) and i + 1 < len(lines) and \
+                    not (lines[i + 1].startswith("#") and line.startswith("__attribute__")):
+                i += 1
+        i += 1
+        yield kind, "\n".join(lines[start:i])
+
+
+def whole(text):
+    if text.count("/*") > text.count("*/"):
+        return False
+    code = re.sub(r"/\*.*?\*/|'.'|\"(?:[^\"\\]|\\.)*\"", "", text, flags=re.S).strip()
+    if code.startswith('extern ') and code.endswith("{") or code == "}" or code.startswith("XT_DEFAULTS_OF("):
+        return True
+    if code.count("{") != code.count("}") or code.count("(") != code.count(")"):
+        return False
+    return code.endswith(";") or code.endswith("}") and not code.startswith("typedef")
+
+
+def bare(comment):
+    m = re.match(r"/\*+ ?(.*?) ?\*/$", comment.strip(), flags=re.S)
+    return m.group(1)
+
+
+def read(path):
+    """The items of a header, each with the comments that are its own."""
+    with open(path, encoding="utf-8") as f:
+        items = [Item(k, t) for k, t in pieces(f.read())]
+    section, paragraph, above, leading, of_options = "", [], None, [], None
+    for number, item in enumerate(items):
+        if item.kind == "blank":
+            leading, above, of_options = [], None, None
+        elif item.kind == "comment":
+            text = bare(item.text)
+            if text.startswith("---"):
+                section = re.sub(r"^--- *(.*?) *---\n?", r"\1\n", text.replace("\n * ", "\n"), flags=re.S).strip()
+                leading = []
+            elif number:
+                leading = leading + [text]
+        else:
+            if item.options:
+                of_options = leading or of_options
+                continue
+            own = list(leading)
+            if item.kind == "macro":
+                own += [bare(c) for c in re.findall(r"/\*.*?\*/", item.text, flags=re.S)]
+            behind = item.kind == "code" and "}" not in item.text and \
+                re.findall(r";\s*(/\*.*?\*/)", item.text, flags=re.S)
+            item.trailing = bool(behind)
+            own += [bare(c) for c in behind or []]
+            if of_options and not item.name.endswith("_"):
+                own = [t for t in of_options if t not in own] + own
+            item.docs, item.above, item.section = own, above, section
+            if own and (item.public or item.kind == "code"):
+                above = item
+            if not (item.kind == "macro" and not item.public) and not item.text.startswith("XT_DEFAULTS_OF"):
+                leading = []
+    return items
+
+
+@functools.lru_cache(None)
+def pytorch():
+    """xt_name -> PyTorch's names for it."""
+    known, table, out = torch_names.ours(), torch_names.rules(), {}
+    for space, name in torch_names.read_names()[1]:
+        kind, text = torch_names.answer(space, name, table, known)
+        m = re.match(r"`(xt_\w+)(\(\w+[^`]*\))?`(?: \(.*\))?$", text) if kind == torch_names.HERE else None
+        if m:
+            out.setdefault(m.group(1), []).append(f"{space}.{name}")
+    return out
+
+
+class Headers:
+    """What every name of the headers has to say."""
+
+    def __init__(self, folder):
+        self.items = {h: read(os.path.join(folder, h)) for h in sorted(os.listdir(folder))}
+        self.comments = {h: [t for i in items for t in i.docs] for h, items in self.items.items()}
+        for h, items in self.items.items():
+            for i in items:
+                i.header = h
+        self.names, self.bodies, self.callers = {}, {}, {}
+        for i in [i for items in self.items.values() for i in items if i.name]:
+            self.bodies.setdefault(i.name, i.body)
+            if i.public and (i.name not in self.names or not self.names[i.name].docs):
+                self.names[i.name] = i
+        for i in list(self.names.values()):
+            for callee in self.made_of(i) if i.kind == "macro" else []:
+                self.callers.setdefault(callee, i.name)
+        self.options = {}
+        for i in self.names.values():
+            for struct in self.words_of(i) if i.kind == "macro" else []:
+                if struct.endswith("_opts"):
+                    self.options.setdefault(struct, []).append(i.name)
+
+    def words_of(self, item):
+        """Our names in a macro's text and in those of its private macros, in order."""
+        out, todo = {}, [item.body]
+        while todo:
+            for word in re.findall(r"\b(?:xt|XT)_\w+", todo.pop()):
+                if word not in out and word not in (item.name, "XT_HERE"):
+                    out[word] = True
+                    if word.endswith("_") and word in self.bodies:
+                        todo.append(self.bodies[word])
+        return list(out)
+
+    def made_of(self, item):
+        return [w for w in self.words_of(item) if w in self.names and w.startswith("xt_")]
+
+    def mentioned(self, item):
+        """A comment of its header that speaks of it by name."""
+        for text in self.comments[item.header]:
+            if re.search(rf"\b{item.name}\b", text):
+                return [text]
+        return []
+
+    def doc(self, item, asked=()):
+        if item.struct and not item.docs and item.struct in self.options:
+            return [f"Options of {', '.join(self.options[item.struct])}."]
+        if item.docs or not item.public or item.name in asked:
+            return item.docs
+        spelled = re.search(r"XT_SPELLED_\(\"(?:\w+: )?(.*)\"\)", item.body)
+        if spelled:
+            return ["A word of PyTorch's that does not compile: " + spelled.group(1).replace('\\"', '"')]
+        asked = (*asked, item.name)
+        stem = re.sub(SUFFIX, "", item.name)
+        for other in (stem, stem + "_at", stem + "_opt", stem + "_opt_at"):
+            found = self.names.get(other)
+            if found and found is not item and found.docs:
+                return found.docs
+        number = re.match(r"(xt_\w+?)_{0,2}(?:_of)?_scalar$", stem)
+        if number and number.group(1) in self.names:
+            return [f"{number.group(1)} with a number.", *self.doc(self.names[number.group(1)], asked)]
+        if found := self.mentioned(item):
+            return found
+        above = item.above
+        constants = above and item.kind == above.kind == "macro" and not item.body.startswith("(") and \
+            not above.body.startswith("(")
+        if above and above.name and (constants or stem.startswith(re.sub(SUFFIX, "", above.name))):
+            return above.docs
+        if item.kind == "macro":
+            args = re.match(r"\([^)]*\)\s*(.*)$", item.body.replace("\\\n", " "), flags=re.S)
+            made = self.made_of(item)
+            if made and args:
+                target = re.sub(SUFFIX, "", made[0])
+                same = re.sub(r"\s+", " ", args.group(1)).strip().replace("__VA_ARGS__", "...")
+                as_text = "As " + (same if same.startswith(made[0] + "(") and "XT_HERE" not in same else target) + "."
+                rest = self.doc(self.names[made[0]], asked)
+                if target != item.name:
+                    return [as_text, *rest]
+                if rest:
+                    return rest
+        caller = self.callers.get(item.name)
+        if caller and caller not in asked:
+            return [f"What {caller} calls.", *self.doc(self.names[caller], asked)]
+        return [item.section] if item.section else above.docs if above else []
+
+    def text(self, item):
+        docs = self.doc(item)
+        if not item.public:
+            return docs
+        names = pytorch().get(re.sub(SUFFIX, "", item.name), [])
+        return docs + ([f"PyTorch: {', '.join(names)}."] if names else [])
+
+
+def block(texts):
+    return "/** " + "\n *\n * ".join(plain(t) for t in texts) + " */"
+
+
+def header(headers, name):
+    for number, item in enumerate(headers.items[name]):
+        if item.kind == "comment":
+            if number == 0:
+                yield f"/** \\file\n * {plain(bare(item.text))} */"
+        elif item.kind == "macro":
+            if item.public and (texts := headers.text(item)):
+                yield block(texts)
+            yield re.sub(r"/\*.*?\*/", "", item.text, flags=re.S)
+        elif item.kind == "code":
+            if item.name:  # its comments are in front of it
+                if texts := headers.text(item):
+                    yield block(texts)
+                yield re.sub(r"/\*.*?\*/", "", item.text, flags=re.S)
+                continue
+            if (texts := headers.doc(item)) and not item.trailing:
+                yield block(texts)
+            yield comments(item.text, False)
+        else:
+            yield item.text
+
+
+def lines_of_cpp(lines):
+    """Of C++, whose classes have their functions inside: each comment where it stands, macros without theirs."""
+    first, run, macro = True, [], False
     for line in [*lines, None]:
         is_macro = line is not None and (macro or line.startswith("#"))
         if line is not None and not is_macro:
@@ -51,4 +296,35 @@ def documented(lines):
         macro = is_macro and line.endswith("\\")
 
 
-sys.stdout.write("\n".join(documented(text.split("\n"))))
+def told_by_c(text):
+    """Functions of C++ without a word get that of the C function that they call."""
+    out, lines = [], text.split("\n")
+    for i, line in enumerate(lines):
+        method = re.match(r"\s*XT_HPP_METHOD_\((\w+)\)", line)
+        opens = re.match(r"(    |inline )(?!if|for|while|return|try|catch|else|switch|std::)[A-Za-z~][^;]*\(", line)
+        head = "\n".join(lines[i:i + 6]) if opens else ""
+        body = re.match(r"[^;{]*\{(.*?)(?:\n(?:    )?\}|\Z)", head, flags=re.S)
+        calls = re.search(r"\b(xt_\w+?)_*(?:_opt_at|_opt|_at)?\(", body.group(1)) if body else None
+        before = out[-1] if out else ""
+        if (method or calls) and "/**" not in line and not (before.endswith("*/") and "/**<" not in before):
+            out.append(f"/** As {('xt_' + method.group(1)) if method else calls.group(1)}. */")
+        out.append(line)
+    return "\n".join(out)
+
+
+def main(out):
+    folder = os.path.join(torch_names.ROOT, "include/xtrain")
+    headers = Headers(folder)
+    os.makedirs(os.path.join(out, "xtrain"), exist_ok=True)
+    for name in headers.items:
+        with open(os.path.join(out, "xtrain", name), "w", encoding="utf-8") as f:
+            f.write("\n".join(header(headers, name)) + "\n")
+    with open(os.path.join(folder, "../xtrain.hpp"), encoding="utf-8") as f:
+        text = re.sub(r"\n  private:\n.*?(?=\n\};)", "", f.read(), flags=re.S)
+        cpp = told_by_c("\n".join(lines_of_cpp(text.split("\n"))))
+    with open(os.path.join(out, "xtrain.hpp"), "w", encoding="utf-8") as f:
+        f.write(cpp)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
