@@ -63,7 +63,7 @@ XT_API void xt_eval_at(const xt_src *src, xt_module *m);
 #define xt_train(m) xt_train_at(XT_HERE, m)
 #define xt_eval(m) xt_eval_at(XT_HERE, m)
 #endif
-XT_API bool xt_is_training(const xt_module *m);
+XT_API bool xt_is_training(const xt_module *m); /* of a child: what it was told, or else its parent */
 /* Evaluation mode for m and all below it, and afterwards each module's own mode again: what xt_eval of a child said (a
  * frozen batch norm) stays, where xt_eval(m); ...; xt_train(m) ends it, as in PyTorch. The Trainer does the same around
  * its validations. These nest; an end without its begin is an error. Neither waits or ends a step.
@@ -382,6 +382,25 @@ XT_API int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const 
 #define xt_vector_to_parameters(v, m) xt_vector_to_parameters_at(XT_HERE, v, m)
 XT_API xt_tensor xt_parameters_to_vector_at(const xt_src *src, const xt_module *m);
 XT_API bool xt_vector_to_parameters_at(const xt_src *src, xt_tensor v, const xt_module *m);
+
+/* An exponential moving average of net's parameters, outside the Trainer (its callback is xt_weight_averaging):
+ * torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn, torch_ema, the teacher of a student. It is a module of
+ * its own with net's function, `user` and names, frozen and in evaluation mode: xt_forward(ema, x), xt_save(ema, path)
+ * and xt_load work as with any other, and a checkpoint is the two files. A root; freed as one. NULL after an error.
+ *     xt_module *ema = xt_ema(net);
+ *     ... xt_backward(loss); xt_optimizer_step(opt); xt_ema_update(ema, net, 0.999);
+ *     xt_tensor y = xt_forward(ema, x); */
+#define xt_ema(net) xt_ema_at(XT_HERE, net)
+XT_API xt_module *xt_ema_at(const xt_src *src, const xt_module *net);
+/* ema = decay ema + (1 - decay) net, each parameter; behind xt_optimizer_step, of that step's new values. decay in
+ * [0,1] may change from step to step without another program (a warm-up: fmin(0.999, (1 + n) / (10 + n))); 0 makes the
+ * average net's parameters. A parameter that the average does not have yet begins as net's, one from a file that
+ * xt_load has read as that. Buffers (statistics of batch norms) are copied. Each keeps net's dtype: averages in 16 bits
+ * lose small steps, so train with f32 parameters (xt_autocast_begin). Recorded, in the step's own program; nothing
+ * waits. False after an error. Not for parameters that a mesh divides. */
+#define xt_ema_update(ema, net, decay) xt_ema_update_at(XT_HERE, ema, net, XT_NUMBER_(decay))
+XT_API bool xt_ema_update_at(const xt_src *src, xt_module *ema, const xt_module *net, double decay);
+#define xt_ema_copy_to(ema, net) xt_ema_update_at(XT_HERE, net, ema, 0) /* net's parameters become the averages */
 
 /* The table of layers: name, parameters, shapes of tensors, and totals. Writes at most n bytes with the final NUL;
  * gives the whole length, as snprintf. */

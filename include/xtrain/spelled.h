@@ -147,6 +147,8 @@
 #define xt_init_process_group \
     XT_SPELLED_("xt_init_process_group: ranks find each other by themselves: xt_launch, xtrain launch -n 4")
 #define xt_checkpoint XT_SPELLED_("xt_checkpoint: it is called xt_checkpoint_block; files: xt_save, xt_trainer_save")
+#define xt_AveragedModel XT_SPELLED_("xt_AveragedModel: xt_ema(net), then xt_ema_update(ema, net, decay) a step")
+#define xt_update_parameters XT_SPELLED_("xt_update_parameters: it is called xt_ema_update(ema, net, decay) here")
 #define xt_parameters XT_SPELLED_("xt_parameters: optimizers take the module; xt_module_tensor(m, i) gives each")
 #define xt_state_dict \
     XT_SPELLED_("xt_state_dict: xt_save(m, path); xt_module_tensor_name and xt_module_tensor give each")

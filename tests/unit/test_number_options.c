@@ -74,6 +74,15 @@ static xt_tensor stepped(xt_module *m, xt_tensor x, double v, change what) {
     return xt_module_find(m, "l.weight");
 }
 
+static xt_module *average; /* of the row's module */
+
+static xt_tensor averaged(xt_module *m, xt_tensor x, double v) {
+    stepped(m, x, 0.1, SET_LR);
+    if (!average) average = xt_ema(m);
+    xt_ema_update(average, m, v);
+    return xt_module_find(average, "l.weight");
+}
+
 /* --- the rows --- */
 typedef enum row_kind { PLAIN, RANDOM, UPDATE } row_kind;
 #define ROW_FUNCTION(function, number, ...)                                                                  \
@@ -155,6 +164,8 @@ static int64_t run(const row *r, bool apart, float out[STEPS][MOST], size_t *n) 
     }
     if (optimizer) xt_optimizer_free(optimizer);
     optimizer = NULL;
+    if (average) xt_module_free(average);
+    average = NULL;
     xt_module_free(m);
     return xt_counter("compiles") - before;
 }
