@@ -141,24 +141,29 @@ static void warn_late(const lazy_event *e) {
             *e->advice ? ": " : "", e->advice);
 }
 
-/* Steps one after the other that each needed a program of their own: what varies will not stop to. Told once. */
+/* Steps one after the other that each needed a program of their own: what varies will not stop to. A loop of reads
+ * without a boundary (a sampling loop) is all one step: its reads at one line count, where a shape is what varies. Told
+ * once. */
 static void note_streak(const lazy_event *e) {
     enum { STREAK = 8 };
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static int64_t last = -2;
     static int streak;
+    static src_id line;
     pthread_mutex_lock(&lock);
     bool made = e->source != LAZY_FROM_MEMORY, varies = made && !e->expected && e->why != LAZY_WHY_EVICTED;
-    if (varies && e->step > last) streak = e->step == last + 1 ? streak + 1 : 1;
+    bool reads = varies && e->forced && e->step == last && e->src == line && e->why == LAZY_WHY_SHAPE;
+    if (reads) streak++;
+    if (varies && e->step > last) streak = e->step == last + 1 ? streak + 1 : 1, line = e->src;
     if (varies && e->step > last) last = e->step;
     bool due = varies && streak == STREAK;
     if (due) streak = STREAK + 1, last = INT64_MAX - 1;
     pthread_mutex_unlock(&lock);
     char at[256];
     if (due)
-        log_msg(XT_SEV_WARNING, "%d steps in a row each needed a new program, the last at %s: %s: %s%s%s [XT210]",
-                STREAK, src_text(e->src, at, sizeof at), lazy_why_name(e->why), e->reason, *e->advice ? ": " : "",
-                e->advice);
+        log_msg(XT_SEV_WARNING, "%d %s in a row each needed a new program, the last at %s: %s: %s%s%s [XT210]", STREAK,
+                reads ? "reads" : "steps", src_text(e->src, at, sizeof at), lazy_why_name(e->why), e->reason,
+                *e->advice ? ": " : "", e->advice);
 }
 
 static void tell(const lazy_event *e) {

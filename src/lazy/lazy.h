@@ -277,6 +277,7 @@ xt_tensor lazy_scalar_from(const xt_src *src, xt_dtype dtype, double (*value)(vo
 /* Notes that a module (any number that never means another) went to or came from evaluation mode: recordings are kept
  * apart by it. */
 void lazy_note_freeze(const xt_src *src); /* parameters were frozen or unfrozen here: a cause of the next program */
+void lazy_note_momentum(const xt_src *src); /* an optimizer that had stepped got a momentum here: another such cause */
 void lazy_mode_toggle(const xt_src *src, uint64_t module); /* src: where it was turned; NULL = inside the library */
 /* modes.c: what this thread's modules are for, by the same numbers. A program evaluates while what its optimizers train
  * is in evaluation mode (a teacher that always is says nothing); without an optimizer, while any module is. */

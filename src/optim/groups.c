@@ -121,6 +121,8 @@ void xt_optimizer_set_momentum_at(const xt_src *src, xt_optimizer *o, double mom
                              "xt_optimizer_set_momentum: %g; a momentum is at least 0 and less than 1", momentum));
         return;
     }
+    const optim_group *first = &o->groups[0];
+    if (o->steps && (!first->h.momentum_moves || (first->h.momentum == 0 && momentum > 0))) lazy_note_momentum(src);
     optim_move_momentum(o);
     for (size_t i = 0; i < o->n_groups; i++) o->groups[i].h.momentum = momentum;
 }

@@ -263,6 +263,59 @@ static void row(void) {
     }
 }
 
+/* A loop that nothing ends but its reads: said without XT_DEBUG as well. */
+static void sampled(void) {
+    unsetenv("XT_DEBUG");
+    for (int n = 1; n < 20; n++) xt_item(xt_sum(xt_exp(some(n)))); /* @sampled */
+}
+
+static void no_boundary(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int n = 4; n < 9; n++) {
+        xt_tensor x = xt_reshape(some(2 * n), n, 2), l = xt_mean(xt_square(xt_forward(m, x))); /* @endless */
+        xt_backward(l);
+        xt_optimizer_step(sgd);
+        xt_item(l);
+    }
+}
+
+static void assigns(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 3; i++) {
+        backward(m, 8);
+        xt_optimizer_step(sgd);
+        if (i == 1) xt_assign(xt_module_find(m, "fc.bias"), xt_zeros(XT_F32, 3)); /* @assign */
+        xt_mark_step();
+    }
+}
+
+static void momentum_begins(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 3; i++) {
+        backward(m, 8);
+        if (i == 1) xt_optimizer_set_momentum(sgd, 0.9); /* @momentum */
+        xt_optimizer_step(sgd);
+        xt_mark_step();
+    }
+}
+
+static void bound(void) {
+    for (int n = 4; n < 6; n++) {
+        xt_when_ready(xt_sum(xt_randint(0, n, XT_I64, 4)), NULL, NULL); /* @bound */
+        xt_mark_step();
+    }
+}
+
+static void cut(void) {
+    for (int n = 4; n < 6; n++) {
+        xt_when_ready(xt_exp(xt_slice(some(8), 0, 0, n)), NULL, NULL); /* @cut */
+        xt_mark_step();
+    }
+}
+
 static xt_tensor last_state;
 static xt_tensor recurrent(xt_module *m, xt_tensor x, void *user) {
     const xt_tensor *first = user;
@@ -342,6 +395,12 @@ int train(const char *what) {
                {"read_shape", read_shapes},
                {"built", built},
                {"row", row},
+               {"sampled", sampled},
+               {"endless", no_boundary},
+               {"assign", assigns},
+               {"momentum", momentum_begins},
+               {"bound", bound},
+               {"cut", cut},
                {"h0", first_state},
                {"cell", first_state_of_cell},
                {"end", finish}};

@@ -70,7 +70,8 @@ checkpoint  ^compile 1: program 1 for checkpoint at @checkpoint, step 0
 loader      ^compile 2: program 2 for loader at @loader, step 3 . why: shape change: batch \[4,2\] became \[2,2\] at
             @loader .program 1., dim 0 from 4 to 2: last batch of the epoch
 wait        ^compile 1: program 1 for xt_wait at @wait, step 0
-micro       ^compile 2: .* why: flag change: a module is in another mode
+micro       ^compile 2: .* at @micro, .* why: accumulation: a micro-batch without an optimizer step; that of program 1
+            has no backward pass
 micro       ^compile 3: .* at @micro, .* why: accumulation: a micro-batch that adds to the gradients of those before
             it, without an optimizer step; that of program 2 begins with none, without one
 micro       ^compile 4: .* at @micro, .* why: accumulation: a micro-batch that adds to the gradients of those before
@@ -85,12 +86,21 @@ cell        ^compile 2: .* at @cell instead of constant rnn.h0 .* at @cell .prog
 built       ^compiles after the build: 1$
 row         ^8 steps in a row each needed a new program, the last at @row: shape change: .* dim 0 from .* to
             [0-9]+: .*XT210
+sampled     ^8 reads in a row each needed a new program, the last at @sampled: shape change: .* dim 0 from .* to
+            [0-9]+: .*XT210
+endless     ^compile 7: .* why: shape change: value \[12\] became \[14\] at [^ ]* .program 5., dim 0 from 12 to 14
+assign      ^compile 2: .* why: flag change: the step's xt_assigns are others, the last at @assign .program 1.
+momentum    ^compile 2: .* why: flag change: xt_optimizer_set_momentum at @momentum gave an optimizer a momentum
+bound       ^compile 2: .* why: new scalar constant: .* at @bound .program 1.: this number is a part of the program: .*
+            xt_rand
+cut         ^compile 2: .* why: shape change: slice .* at @cut .program 1., dim 0 from 4 to 5
 end         ^compile 1: program 1 for xt_finish at @end, step 0
 W
 for p in o2 g1 stripped pie dlopened; do
     while read -r name want; do
         for mark in first shape dims evaluates alog blog constant keep flag cast_in cast mode turned dtype axis place \
-            sine exponential evicted read print checkpoint loader micro assigned sized built row h0 cell wait end; do
+            sine exponential evicted read print checkpoint loader micro assigned sized built row sampled \
+            endless assign momentum bound cut h0 cell wait end; do
             want=${want//@$mark/[^ ]*$(at "$mark")}
         done
         (cd "$tmp" && timeout 60 "./$p" "$name") >"$tmp/out" 2>&1

@@ -151,7 +151,7 @@ typedef struct lazy_replay_log lazy_replay_log; /* replay_log.h */
 struct xt_step;
 
 typedef struct lazy_switch_lines { /* the lines where switches were changed last; 0 = unknown */
-    src_id autocast, mode, frozen;
+    src_id autocast, mode, frozen, momentum;
 } lazy_switch_lines;
 
 typedef struct lazy_flags { /* switches that change what is recorded */
@@ -162,6 +162,9 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     int64_t freezes; /* how often parameters that had been trained were frozen or unfrozen */
     int updates; /* of a trace: optimizer steps in it */
     lazy_switch_lines switched_at;
+    int64_t momenta; /* how often an optimizer that had stepped got its first momentum */
+    uint64_t assigns; /* of a trace: its xt_assigns by their lines, as one number */
+    src_id assigned_at; /* the last of them */
 } lazy_flags;
 
 /* A part above the core that keeps something of its own in the context. It attends from when it first does; the core
@@ -240,6 +243,7 @@ typedef struct lazy_ctx {
     bool building; /* the trace makes parameters and is thrown away: their values are not asked for */
     uint64_t mode; /* which modules are in evaluation mode, as one number */
     int64_t freezes; /* xt_freeze and xt_unfreeze of parameters that were there */
+    int64_t momenta; /* momentum begun in optimizers that had stepped */
     lazy_switch_lines switched_at;
     lazy_replay_log *replay_log; /* a compiled step function is being recorded */
     const lazy_loop *loop; /* the innermost loop whose body is being recorded */

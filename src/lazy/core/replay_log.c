@@ -50,6 +50,13 @@ void lazy_note_freeze(const xt_src *src) {
     c->used.freezes = ++c->freezes;
 }
 
+void lazy_note_momentum(const xt_src *src) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    c->switched_at.momentum = c->used.switched_at.momentum = src_intern(src ? src : src_called_from);
+    c->used.momenta = ++c->momenta;
+}
+
 void lazy_mode_toggle(const xt_src *src, uint64_t module) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;

@@ -1,7 +1,12 @@
 /* Why a program is new: the known program that is most like it, and then, in this order, what the user can do
  * something about: it was dropped from the cache, a value is read too early, a switch was turned, somebody asks for a
  * value in one of the two only, an input has another shape, a number changed, and at last the first op that differs,
- * with both lines. */
+ * with both lines.
+ *
+ * A cause is true when the program would have been known without it: it names what the user's lines did otherwise than
+ * in the program compared with, not what that did to the ops. So a step is compared with steps, never with the program
+ * of a read, whose ops are a part of a step's; what was told when it happened (a switch, an assignment, a momentum that
+ * began) is asked before the ops are. */
 #include "lazy/program/program.h"
 
 static const struct {
@@ -307,6 +312,15 @@ static const char *advice_of_numbers(const lazy_node *now) {
     return "the numbers that an op is made with (axes, sizes, places) are a part of the program: each is one more";
 }
 
+/* Numbers that are data once they change are told by explain_number. An integer that is left is a bound or a diagonal:
+ * its function takes no tensor. NULL: as of any number. */
+static const char *advice_of_constant(const lazy_node *n) {
+    if (!n->type || !ir_dtype_is_int(n->type->dtype)) return NULL;
+    return "this number is a part of the program: compute with one that is data, as "
+           "xt_cast(xt_mul_scalar(xt_rand(XT_F32, count), n), XT_I64) in place of xt_randint(0, n, XT_I64, count), or "
+           "a mask made on the host (xt_from_array) with xt_where in place of xt_triu and xt_tril";
+}
+
 static lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice) {
     ops a = ops_of(nodes, n), b = ops_of(p->nodes, p->n_nodes);
     size_t i = first_other(a, b), same = common_prefix(nodes, n, p->nodes, p->n_nodes);
@@ -316,9 +330,10 @@ static lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const la
         const lazy_node *now = same < n ? &nodes[same] : NULL, *was = same < p->n_nodes ? &p->nodes[same] : NULL;
         if (now && was && now->text != was->text) {
             became(out, now, was, p->number);
-            if (is_constant(now))
+            if (is_constant(now)) {
                 why = LAZY_WHY_CONSTANT;
-            else if (now->code == was->code && now->src == was->src)
+                *advice = advice_of_constant(now);
+            } else if (now->code == was->code && now->src == was->src)
                 *advice = advice_of_numbers(now);
         } else {
             if (now) describe(out, now, true);
@@ -337,6 +352,7 @@ static lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const la
         constant_or_tensor(out, &a.at[i], &b.at[i], p->number);
         if (a.at[i].code == b.at[i].code && a.at[i].src == b.at[i].src && a.at[i].type && b.at[i].type) {
             why = why_other_type(&a.at[i], &b.at[i]);
+            if (why == LAZY_WHY_SHAPE) dims_that_vary(out, a.at[i].type, b.at[i].type);
             if (why == LAZY_WHY_OPS) *advice = advice_of_numbers(&a.at[i]);
         } else if (is_new_cast(a, b, i) || is_new_cast(b, a, i))
             why = LAZY_WHY_DTYPE;
@@ -362,6 +378,17 @@ static bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was
         char text[256];
         str_printf(out, "xt_freeze or xt_unfreeze at %s changed which parameters are trained",
                    src_text(now->switched_at.frozen, text, sizeof text));
+    } else if (now->momenta != was->momenta && now->updates && was->updates) {
+        char text[256];
+        str_printf(out, "xt_optimizer_set_momentum at %s gave an optimizer a momentum, or one that is data from now on",
+                   src_text(now->switched_at.momentum, text, sizeof text));
+    } else if (now->assigns != was->assigns && now->updates && was->updates) {
+        char text[256];
+        if (now->assigned_at)
+            str_printf(out, "the step's xt_assigns are others, the last at %s",
+                       src_text(now->assigned_at, text, sizeof text));
+        else
+            str_printf(out, "no xt_assign at %s in this step", src_text(was->assigned_at, text, sizeof text));
     } else if (now->no_grad != was->no_grad && (now->backward || was->backward)) {
         /* After the mode: layers turn gradients off for themselves in one of the two. Of steps without a backward pass
          * the switch makes no program. */
@@ -383,6 +410,11 @@ static bool reads_gradients(const lazy_node *nodes, size_t n) {
 /* Gradients of several backward passes make one update: the micro-batches differ in what happens with them. */
 static lazy_why explain_accumulation(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n,
                                      const lazy_program *p) {
+    if (now->backward && !now->updates && !p->flags.backward) { /* all that is known are evaluations */
+        str_printf(out, "a micro-batch without an optimizer step; that of program %lld has no backward pass",
+                   (long long)p->number);
+        return LAZY_WHY_ACCUMULATION;
+    }
     bool adds = reads_gradients(nodes, n), added = reads_gradients(p->nodes, p->n_nodes);
     if (!now->backward || !p->flags.backward || (now->updates == p->flags.updates && adds == added))
         return LAZY_WHY_KNOWN;
@@ -421,10 +453,16 @@ static double likeness(const lazy_node *nodes, size_t n, const lazy_program *p) 
     return ((double)(same > seen ? same : seen) - gap) / (double)(longest ? longest : 1);
 }
 
-static const lazy_program *nearest(const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known) {
+/* A step is compared with steps where there are any: a read's program has a part of what its step has, and that it ends
+ * there is no cause. */
+static const lazy_program *nearest(const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known,
+                                   bool forced) {
     const lazy_program *best = NULL;
     double best_score = 0;
+    bool steps = false;
+    for (size_t i = 0; i < n_known; i++) steps |= !known[i]->forced;
     for (size_t i = 0; i < n_known; i++) {
+        if (!forced && steps && known[i]->forced) continue;
         double score = likeness(nodes, n, known[i]);
         if (best && score <= best_score) continue;
         best = known[i];
@@ -457,7 +495,8 @@ static size_t of_line(lazy_program *const *known, size_t n, src_id src, lazy_pro
 static bool explain_read(str *out, const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known,
                          lazy_event *ev) {
     lazy_program **same = base_malloc((n_known + 1) * sizeof *same);
-    const lazy_program *best = same && ev->src ? nearest(nodes, n, same, of_line(known, n_known, ev->src, same)) : NULL;
+    const lazy_program *best =
+        same && ev->src ? nearest(nodes, n, same, of_line(known, n_known, ev->src, same), true) : NULL;
     base_free(same);
     if (!best) return false;
     ev->why = explain_inputs(out, nodes, n, best, &ev->advice);
@@ -470,7 +509,7 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
     static __thread char text[1024];
     char at[256];
     str out = STR_INIT;
-    const lazy_program *best = nearest(nodes, n, known, n_known);
+    const lazy_program *best = nearest(nodes, n, known, n_known, ev->forced);
     ev->advice = NULL;
     if (ev->why == LAZY_WHY_EVICTED) {
         str_append(&out, "it was known, but the cache in memory dropped it");
@@ -489,7 +528,13 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
         str_append(&out, "first program");
     } else {
         bool same = n == best->n_nodes && common_prefix(nodes, n, best->nodes, best->n_nodes) == n;
-        if (explain_flags(&out, now, &best->flags, best->number))
+        /* Of two steps that differentiate, a switch says more than what happens with the gradients; beside an
+         * evaluation, its mode says nothing of a step that trains. */
+        bool trains = now->backward && !best->flags.backward;
+        if (trains) ev->why = explain_accumulation(&out, now, nodes, n, best);
+        if (trains && ev->why == LAZY_WHY_ACCUMULATION)
+            ;
+        else if (explain_flags(&out, now, &best->flags, best->number))
             ev->why = LAZY_WHY_FLAG;
         else if ((ev->why = explain_accumulation(&out, now, nodes, n, best)))
             ;

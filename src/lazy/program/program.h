@@ -54,6 +54,7 @@ typedef struct lazy_program {
     lazy_node *rank_nodes;
     size_t n_rank_nodes, cap_rank_nodes;
     size_t rehearsed; /* its number in the rehearsal, from 1 */
+    bool forced; /* of a read in the middle of a step */
     bool partitioned; /* runs on all devices of the mesh, each with its part */
 } lazy_program;
 /* A program that serves other steps than the one it was made for is known by a key of its maker's. */
