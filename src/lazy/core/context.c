@@ -166,8 +166,12 @@ bool lazy_debug_word(const char *word) {
 
 void lazy_flags_anew(lazy_ctx *c) {
     if (!c->b.block || !c->b.block->first)
-        c->used = (lazy_flags){c->no_grad > 0, false, c->autocast,    c->mode,
-                               c->freezes,     0,     c->switched_at, .momenta = c->momenta};
+        c->used = (lazy_flags){.no_grad = c->no_grad > 0,
+                               .autocast = c->autocast,
+                               .mode = c->mode,
+                               .freezes = c->freezes,
+                               .switched_at = c->switched_at,
+                               .momenta = c->momenta};
 }
 
 xt_status lazy_new_trace(lazy_ctx *c) {

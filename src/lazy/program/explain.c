@@ -378,17 +378,6 @@ static bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was
         char text[256];
         str_printf(out, "xt_freeze or xt_unfreeze at %s changed which parameters are trained",
                    src_text(now->switched_at.frozen, text, sizeof text));
-    } else if (now->momenta != was->momenta && now->updates && was->updates) {
-        char text[256];
-        str_printf(out, "xt_optimizer_set_momentum at %s gave an optimizer a momentum, or one that is data from now on",
-                   src_text(now->switched_at.momentum, text, sizeof text));
-    } else if (now->assigns != was->assigns && now->updates && was->updates) {
-        char text[256];
-        if (now->assigned_at)
-            str_printf(out, "the step's xt_assigns are others, the last at %s",
-                       src_text(now->assigned_at, text, sizeof text));
-        else
-            str_printf(out, "no xt_assign at %s in this step", src_text(was->assigned_at, text, sizeof text));
     } else if (now->no_grad != was->no_grad && (now->backward || was->backward)) {
         /* After the mode: layers turn gradients off for themselves in one of the two. Of steps without a backward pass
          * the switch makes no program. */
@@ -397,6 +386,34 @@ static bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was
         return false;
     }
     str_printf(out, " (program %lld)", (long long)program);
+    return true;
+}
+
+/* --- calls that make an update another --- */
+/* An array of another size makes a program whatever else the step did. */
+static bool has_other_shapes(const lazy_node *nodes, size_t n, const lazy_program *p) {
+    str ignored = STR_INIT;
+    const char *advice = NULL;
+    bool is_shape = explain_inputs(&ignored, nodes, n, p, &advice) == LAZY_WHY_SHAPE;
+    str_free(&ignored);
+    return is_shape;
+}
+
+static bool explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p) {
+    const lazy_flags *was = &p->flags;
+    char text[256];
+    if (!now->updates || !was->updates || has_other_shapes(nodes, n, p)) return false;
+    if (now->momenta != was->momenta)
+        str_printf(out, "xt_optimizer_set_momentum at %s gave an optimizer a momentum, or one that is data from now on",
+                   src_text(now->switched_at.momentum, text, sizeof text));
+    else if (now->assigns != was->assigns && now->assigned_at)
+        str_printf(out, "the step's xt_assigns are others, the last at %s",
+                   src_text(now->assigned_at, text, sizeof text));
+    else if (now->assigns != was->assigns)
+        str_printf(out, "no xt_assign at %s in this step", src_text(was->assigned_at, text, sizeof text));
+    else
+        return false;
+    str_printf(out, " (program %lld)", (long long)p->number);
     return true;
 }
 
@@ -530,11 +547,13 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
         bool same = n == best->n_nodes && common_prefix(nodes, n, best->nodes, best->n_nodes) == n;
         /* Of two steps that differentiate, a switch says more than what happens with the gradients; beside an
          * evaluation, its mode says nothing of a step that trains. */
-        bool trains = now->backward && !best->flags.backward;
+        bool trains = now->backward && !best->flags.backward, called = false;
         if (trains) ev->why = explain_accumulation(&out, now, nodes, n, best);
         if (trains && ev->why == LAZY_WHY_ACCUMULATION)
             ;
         else if (explain_flags(&out, now, &best->flags, best->number))
+            ev->why = LAZY_WHY_FLAG;
+        else if ((called = explain_calls(&out, now, nodes, n, best)))
             ev->why = LAZY_WHY_FLAG;
         else if ((ev->why = explain_accumulation(&out, now, nodes, n, best)))
             ;
@@ -542,7 +561,7 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
             ev->why = LAZY_WHY_OTHER_STEP;
         else if (!r->known_as || asks_anew(r, known, n_known))
             ev->why = explain_outputs(&out, r, best);
-        bool settled = ev->why == LAZY_WHY_ACCUMULATION || ev->why == LAZY_WHY_OTHER_STEP;
+        bool settled = called || ev->why == LAZY_WHY_ACCUMULATION || ev->why == LAZY_WHY_OTHER_STEP;
         bool thawed = ev->why == LAZY_WHY_FLAG && now->mode == best->flags.mode &&
                       now->autocast == best->flags.autocast && now->freezes != best->flags.freezes;
         if (r->known_as && !ev->why)
