@@ -35,7 +35,10 @@ static double finish(const double *sums, int64_t n, double arg) {
 static bool takes(int64_t n, double arg) {
     return arg >= 2 && arg <= (double)n && n % (2 * (int64_t)arg + 2) == 0;
 }
-const metric_function metric_auroc = {"auroc", finish, takes};
+static void text(int64_t n, double arg, char *out, size_t size) {
+    snprintf(out, size, "xt_auroc with %g thresholds (%lld sums)", arg, (long long)n);
+}
+const metric_function metric_auroc = {"auroc", finish, takes, text};
 
 static bool fits(const ir_type *s, const ir_type *l) {
     bool binary = s->rank == 1 && l->rank == 1, classes = s->rank == 2 && l->rank == 1;

@@ -76,7 +76,20 @@ static double finish_scores(const double *sums, int64_t n, double arg) {
 static bool takes_scores(int64_t n, double arg) {
     return n % 3 == 0 && arg >= 0 && arg < 8 * (XT_SCORE_BALANCED_ACCURACY + 1) && (int)arg % 8 <= XT_WEIGHTED;
 }
-const metric_function metric_class_score = {"class score", finish_scores, takes_scores};
+static void text_scores(int64_t n, double arg, char *out, size_t size) {
+    static const char *const averages[] = {
+        [XT_MACRO] = "XT_MACRO", [XT_MICRO] = "XT_MICRO", [XT_WEIGHTED] = "XT_WEIGHTED"};
+    static const char *const scores[] = {[XT_SCORE_PRECISION] = "xt_precision_avg",
+                                         [XT_SCORE_RECALL] = "xt_recall_avg",
+                                         [XT_SCORE_F1] = "xt_f1_avg",
+                                         [XT_SCORE_SPECIFICITY] = "xt_specificity_avg",
+                                         [XT_SCORE_BALANCED_ACCURACY] = "xt_balanced_accuracy"};
+    size_t score = (size_t)((int)arg / 8), average = (size_t)((int)arg % 8);
+    bool averaged = score != XT_SCORE_BALANCED_ACCURACY;
+    snprintf(out, size, "%s%s%s over %lld classes", scores[score], averaged ? " with " : "",
+             averaged ? averages[average] : "", (long long)n / 3);
+}
+const metric_function metric_class_score = {"class score", finish_scores, takes_scores, text_scores};
 
 xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_class_score score,
                             xt_average average, xt_metric_opts o) {
@@ -112,7 +125,11 @@ static double finish_matrix(const double *sums, int64_t n, double arg) {
 static bool takes_matrix(int64_t n, double arg) {
     return arg >= 1 && arg <= (double)n && n == (int64_t)arg * (int64_t)arg;
 }
-const metric_function metric_confusion_matrix = {"confusion matrix", finish_matrix, takes_matrix};
+static void text_matrix(int64_t n, double arg, char *out, size_t size) {
+    (void)n;
+    snprintf(out, size, "xt_confusion_matrix of %g classes", arg);
+}
+const metric_function metric_confusion_matrix = {"confusion matrix", finish_matrix, takes_matrix, text_matrix};
 
 xt_metric xt_confusion_matrix_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_metric_opts o) {
     xt_metric m = {.finish = finish_matrix, .arg = (double)xt_dim(out, 1)};

@@ -1,6 +1,7 @@
-/* The list of functions.h. */
+/* The lists of functions.h. */
 #include "metrics/functions.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -8,14 +9,52 @@
 static const metric_function *const all[] = {&metric_auroc, &metric_class_score, &metric_confusion_matrix,
                                              &metric_perplexity, &metric_r2};
 
-const char *metric_function_name(xt_metric_finish finish) {
+static const metric_function *of(xt_metric_finish finish) {
     for (size_t i = 0; i < BASE_COUNT(all); i++)
-        if (all[i]->finish == finish) return all[i]->name;
-    return "";
+        if (all[i]->finish == finish) return all[i];
+    return NULL;
+}
+
+const char *metric_function_name(xt_metric_finish finish) {
+    const metric_function *f = of(finish);
+    return f ? f->name : "";
+}
+
+bool metric_function_text(xt_metric_finish finish, int64_t n, double arg, char *out, size_t size) {
+    const metric_function *f = of(finish);
+    if (!f || !f->takes(n, arg)) return false;
+    f->text(n, arg, out, size);
+    return true;
 }
 
 xt_metric_finish metric_function_named(const char *name, int64_t n, double arg) {
     for (size_t i = 0; i < BASE_COUNT(all); i++)
         if (strcmp(all[i]->name, name) == 0) return all[i]->takes(n, arg) ? all[i]->finish : NULL;
     return NULL;
+}
+
+/* --- numerator over denominator --- */
+#define NUMBERS 0x1p40 /* more than there are classes; kinds above it leave the number exact */
+static const char *const shares[] = {[METRIC_SHARE_OWN] = "a numerator over a denominator of its own",
+                                     [METRIC_SHARE_ACCURACY] = "xt_accuracy",
+                                     [METRIC_SHARE_TOPK] = "xt_topk_accuracy with k = ",
+                                     [METRIC_SHARE_MSE] = "xt_mse",
+                                     [METRIC_SHARE_MAE] = "xt_mae",
+                                     [METRIC_SHARE_PRECISION] = "xt_precision of class ",
+                                     [METRIC_SHARE_RECALL] = "xt_recall of class ",
+                                     [METRIC_SHARE_F1] = "xt_f1 of class "};
+
+double metric_share_arg(metric_share kind, int64_t number) {
+    return (double)kind * NUMBERS + (double)number;
+}
+
+double metric_share_settled(double arg) {
+    return arg >= NUMBERS && arg < NUMBERS * (double)BASE_COUNT(shares) ? arg : 0;
+}
+
+void metric_share_text(double arg, char *out, size_t size) {
+    size_t kind = (size_t)(metric_share_settled(arg) / NUMBERS);
+    int n = snprintf(out, size, "%s", shares[kind]);
+    if (shares[kind][n - 1] == ' ')
+        snprintf(out + n, size - (size_t)n, "%lld", (long long)(arg - NUMBERS * (double)kind));
 }

@@ -16,6 +16,7 @@ typedef struct row_metric {
     xt_metric_finish finish;
     bool unknown; /* see log_metric */
     double arg;
+    bool share, restored; /* see log_metric */
 } row_metric;
 
 typedef struct log_job {

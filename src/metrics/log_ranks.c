@@ -8,6 +8,7 @@
 #include "coll/coll.h"
 #include "lazy/mesh/mesh.h"
 #include "metrics/log_job.h"
+#include "metrics/log_kind.h"
 
 static struct {
     pthread_mutex_t lock; /* of `failure` */
@@ -46,27 +47,39 @@ static row_metric **merged_of(const log_job *j, size_t *out_n) {
 
 static uint64_t names_hash(row_metric *const *list, size_t n) {
     hash128 h = {1, 2};
-    for (size_t i = 0; i < n; i++) {
-        h = hash_bytes(list[i]->name, strlen(list[i]->name) + 1, h);
-        h = hash_bytes(&list[i]->count, sizeof list[i]->count, h);
-    }
+    for (size_t i = 0; i < n; i++) h = hash_bytes(list[i]->name, strlen(list[i]->name) + 1, h);
     return h.lo;
 }
 
-/* How the values of a name are put together: what all ranks must have alike. */
-static uint8_t manner(const row_metric *m) {
-    return m->finish ? XT_LAST + 1 : (uint8_t)m->reduce;
+/* What a name stands for, which all ranks must have alike. One that only a checkpoint or an earlier fit has named says
+ * it with its next log call. */
+typedef struct name_kind {
+    int64_t count;
+    uint64_t hash; /* 0: not known */
+} name_kind;
+
+static const char *kind_text(const row_metric *m, char out[static LOG_KIND_BYTES]) {
+    return log_kind_text(&(log_kind){m->share, m->reduce, m->count, m->finish, m->arg}, out);
 }
-static const char *manner_text(uint8_t manner) {
-    static const char *const names[] = {
-        [XT_MEAN] = "XT_MEAN", [XT_SUM] = "XT_SUM", [XT_MIN] = "XT_MIN", [XT_MAX] = "XT_MAX", [XT_LAST] = "XT_LAST"};
-    return manner < BASE_COUNT(names) && names[manner] ? names[manner] : "a metric with a function of its own";
+
+static name_kind kind_of(const row_metric *m) {
+    char text[LOG_KIND_BYTES];
+    hash128 h = {5, 6};
+    if (m->restored || m->unknown) return (name_kind){.count = m->count};
+    kind_text(m, text);
+    h = hash_bytes(text, strlen(text), h);
+    return (name_kind){.count = m->count, .hash = h.lo | 1};
 }
-static uint64_t manners_hash(row_metric *const *list, size_t n) {
+
+static bool other_kind(name_kind a, name_kind b) {
+    return a.count != b.count || (a.hash && b.hash && a.hash != b.hash);
+}
+
+static uint64_t kinds_hash(row_metric *const *list, size_t n) {
     hash128 h = {3, 4};
     for (size_t i = 0; i < n; i++) {
-        uint8_t one = manner(list[i]);
-        h = hash_bytes(&one, 1, h);
+        name_kind one = kind_of(list[i]);
+        h = hash_bytes(&one, sizeof one, h);
     }
     return h.lo;
 }
@@ -75,35 +88,46 @@ static uint64_t manners_hash(row_metric *const *list, size_t n) {
  * tell the same. */
 enum { NAMES_BYTES = 960 };
 typedef struct rank_names {
-    uint64_t hash, manners;
+    uint64_t hash, kinds;
     int64_t step, epoch_level;
     char text[NAMES_BYTES];
 } rank_names;
 
-/* The names are the same, and one of them is reduced in another way on rank `other`: all ranks exchange how, and then
- * where the first such name is logged. */
-static xt_status other_manner(row_metric *const *list, size_t n, int other) {
-    int size = world_get()->size;
-    char at[256] = "", *lines = base_calloc((size_t)size, sizeof at);
-    uint8_t *mine = base_calloc(n + 1, 1), *all = base_calloc((size_t)size * (n + 1), 1);
-    xt_status s = lines && mine && all ? NULL : status_oom((size_t)size * (n + sizeof at), "a log row");
-    for (size_t i = 0; !s && i < n; i++) mine[i] = manner(list[i]);
-    if (!s) s = coll_all_gather(lr.group, mine, n, all);
-    size_t k = 0;
-    while (!s && k + 1 < n && all[k] == all[(size_t)other * n + k]) k++;
-    if (!s) src_text(list[k]->src, at, sizeof at);
-    if (!s) s = coll_all_gather(lr.group, at, sizeof at, lines);
+/* The name is of another kind on rank `other`: all ranks exchange where it is logged, and as what. */
+static xt_status differs_at(const row_metric *m, int other) {
+    typedef struct logged {
+        char at[256], kind[LOG_KIND_BYTES];
+    } logged;
+    size_t size = (size_t)world_get()->size;
+    logged mine, *all = base_calloc(size, sizeof *all);
+    if (!all) return status_oom(size * sizeof *all, "a log row");
+    memset(&mine, 0, sizeof mine);
+    src_text(m->src, mine.at, sizeof mine.at);
+    kind_text(m, mine.kind);
+    xt_status s = coll_all_gather(lr.group, &mine, sizeof mine, all);
     if (!s)
-        s = status_new(
-            XT_FAILED_PRECONDITION, NULL,
-            "\"%s\" with sync_dist is not the same on all ranks: rank 0 logs it at %s with %s, rank %d at %s "
-            "with %s. All ranks must reduce it alike",
-            list[k]->name, lines, manner_text(all[k]), other, lines + (size_t)other * sizeof at,
-            manner_text(all[(size_t)other * n + k]));
-    base_free(lines);
-    base_free(mine);
+        s = status_new(XT_FAILED_PRECONDITION, NULL,
+                       "\"%s\" with sync_dist is not the same on all ranks: rank 0 logs it at %s as %s, rank %d at %s "
+                       "as %s. All ranks must log a name as the same kind of value",
+                       m->name, all[0].at, all[0].kind, other, all[other].at, all[other].kind);
     base_free(all);
     return s;
+}
+
+/* The names are the same, and some of them are of other kinds, or not known everywhere. */
+static xt_status same_kinds(row_metric *const *list, size_t n) {
+    int size = world_get()->size;
+    name_kind *mine = base_calloc(n + 1, sizeof *mine), *all = base_calloc((size_t)size * (n + 1), sizeof *all);
+    xt_status s = mine && all ? NULL : status_oom((size_t)size * n * sizeof *all, "a log row");
+    for (size_t i = 0; !s && i < n; i++) mine[i] = kind_of(list[i]);
+    if (!s) s = coll_all_gather(lr.group, mine, n * sizeof *mine, all);
+    size_t which = n;
+    int other = 0;
+    for (size_t i = 0; !s && i < n * (size_t)size && which == n; i++)
+        if (other_kind(all[i % n], all[i])) which = i % n, other = (int)(i / n);
+    base_free(mine);
+    base_free(all);
+    return s || which == n ? s : differs_at(list[which], other);
 }
 
 /* Rows of steps meet those of the same step, and none of an epoch. */
@@ -126,7 +150,7 @@ static xt_status other_row(const rank_names *all, int other) {
 static xt_status same_names(const log_job *j, row_metric *const *list, size_t n) {
     int size = world_get()->size, other = 0, differs = 0, apart = 0;
     rank_names mine = {.hash = names_hash(list, n),
-                       .manners = manners_hash(list, n),
+                       .kinds = kinds_hash(list, n),
                        .step = j->row.epoch_level ? 0 : j->row.step,
                        .epoch_level = j->row.epoch_level},
                *all = base_calloc((size_t)size, sizeof *all);
@@ -140,7 +164,7 @@ static xt_status same_names(const log_job *j, row_metric *const *list, size_t n)
     for (int r = 1; !s && r < size; r++) {
         if (!other && all[r].hash != all[0].hash) other = r;
         if (!apart && (all[r].step != all[0].step || all[r].epoch_level != all[0].epoch_level)) apart = r;
-        if (!differs && all[r].manners != all[0].manners) differs = r;
+        if (!differs && all[r].kinds != all[0].kinds) differs = r;
     }
     if (!s && apart)
         s = other_row(all, apart);
@@ -151,7 +175,7 @@ static xt_status same_names(const log_job *j, row_metric *const *list, size_t n)
                        (long long)j->row.step, *all[0].text ? all[0].text : "none", other,
                        *all[other].text ? all[other].text : "none");
     else if (!s && differs)
-        s = other_manner(list, n, differs);
+        s = same_kinds(list, n);
     base_free(all);
     return s;
 }

@@ -1,6 +1,8 @@
 /* What xt_log, xt_log_value and xt_log_metric note: the metric that a name stands for in its stage, its options, which
  * agree in all calls, and the value and its weight, which wait for the step's end (log_step.c). */
+#include "metrics/functions.h"
 #include "metrics/log_int.h"
+#include "metrics/log_kind.h"
 
 static void settle_options(log_engine *e, xt_log_opts *o) {
     bool train = e->stage == LOG_TRAIN;
@@ -19,14 +21,26 @@ static void refuse_other(const log_metric *m, const xt_src *src, const char *wha
 /* The call under way is the trainer's own (log_own): the names of its columns are others than a task's. */
 static __thread bool own_call;
 
-static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o, int64_t count,
-                             xt_metric_finish finish, double arg, bool share) {
+static log_kind kind_of(const log_metric *m) {
+    return (log_kind){m->share, m->o.reduce, m->count, m->finish, m->arg};
+}
+
+/* What the name stands for in earlier calls is another kind of value. */
+static void refuse_kind(const log_metric *m, const xt_src *src, const log_kind *here) {
+    const log_kind there = kind_of(m);
+    char what[2 * LOG_KIND_BYTES + 32], text[2][LOG_KIND_BYTES];
+    snprintf(what, sizeof what, "as %s, here as %s", log_kind_text(&there, text[0]), log_kind_text(here, text[1]));
+    refuse_other(m, src, what);
+}
+
+static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o,
+                             const log_kind *kind) {
     log_set *set = &e->sets[e->stage];
     for (size_t i = 0; i < set->n; i++) {
         log_metric *m = &set->metrics[i];
         if (strcmp(m->name, name) != 0) continue;
         m->restored = m->restored || m->own; /* its options are the task's from here on; log_own says so again */
-        if (m->restored && m->count != count) {
+        if (m->restored && m->count != kind->count) {
             /* another metric than before, whose sums need other rows: these stay empty */
             m->name[0] = 0;
             m->o.on_step = m->o.on_epoch = m->o.sync_dist = XT_OFF;
@@ -37,10 +51,10 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
                               .o = *o,
                               .src = src_intern(src),
                               .at = m->at,
-                              .count = count,
-                              .finish = finish,
-                              .arg = arg,
-                              .share = share,
+                              .count = kind->count,
+                              .finish = kind->finish,
+                              .arg = kind->arg,
+                              .share = kind->share,
                               .own = own_call};
             if (!log_columns_free(e, set, i, src)) {
                 m->restored = true;
@@ -52,17 +66,9 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
             refuse_other(m, src, "with other options (on_step, on_epoch, reduce, sync_dist, prog_bar must agree)");
             return NULL;
         }
-        if (m->share != share) {
-            refuse_other(m, src,
-                         share ? "with xt_log or xt_log_value, here with xt_log_metric"
-                               : "with xt_log_metric, here as a plain value");
-            return NULL;
-        }
-        if (m->count != count || m->finish != finish || m->arg != arg) {
-            char at[256];
-            lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
-                                 "xt_log \"%s\": logged at %s as another metric (%lld sums there, %lld here)", name,
-                                 src_text(m->src, at, sizeof at), (long long)m->count, (long long)count));
+        const log_kind there = kind_of(m);
+        if (!log_kind_same(&there, kind)) {
+            refuse_kind(m, src, kind);
             return NULL;
         }
         return m;
@@ -71,10 +77,10 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
                     .o = *o,
                     .src = src_intern(src),
                     .at = set->used,
-                    .count = count,
-                    .finish = finish,
-                    .arg = arg,
-                    .share = share,
+                    .count = kind->count,
+                    .finish = kind->finish,
+                    .arg = kind->arg,
+                    .share = kind->share,
                     .own = own_call};
     if (!m.name || !VEC_PUSH(set->metrics, set->n, set->cap, m)) {
         base_free(m.name);
@@ -85,7 +91,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
         base_free(set->metrics[--set->n].name);
         return NULL;
     }
-    set->used += count;
+    set->used += kind->count;
     return &set->metrics[set->n - 1];
 }
 
@@ -103,15 +109,17 @@ typedef struct noted { /* what a log call gives */
     xt_tensor value, weight; /* value none: number */
     double number, weight_value;
     log_weigh weigh;
-    int64_t count;
-    xt_metric_finish finish;
-    double arg;
-    bool share; /* a metric's: `weight` is its denominator */
+    log_kind kind; /* of a share `weight` is the denominator */
 } noted;
 
 /* Around an epoch or a pass: the value is of the epoch, whatever the stage's steps log by default. */
 static void note_between(log_engine *e, const xt_src *src, const char *name, const noted *v, const xt_log_opts *o) {
-    log_given g = {.metric = {.o = *o, .src = src_intern(src), .count = v->count, .finish = v->finish, .arg = v->arg},
+    log_given g = {.metric = {.o = *o,
+                              .src = src_intern(src),
+                              .count = v->kind.count,
+                              .finish = v->kind.finish,
+                              .arg = v->kind.arg,
+                              .share = v->kind.share},
                    .value = v->value,
                    .weight = v->weight,
                    .number = v->number,
@@ -212,7 +220,8 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
         return;
     }
     if (!known(&e->sets[e->stage], name)) tell_no_weight(src, name, &o);
-    log_metric *m = metric_of(e, src, name, &o, v.count, v.finish, v.arg, v.share);
+    v.kind.reduce = o.reduce;
+    log_metric *m = metric_of(e, src, name, &o, &v.kind);
     if (!m) return;
     m->given = given;
     log_set *set = &e->sets[e->stage];
@@ -244,7 +253,8 @@ void log_pending_move(log_engine *e, log_stage from, log_stage to) {
         log_metric *m = &set->metrics[p.metric];
         xt_log_opts o = m->given;
         settle_options(e, &o);
-        log_metric *of = metric_of(e, src_get(m->src), m->name, &o, m->count, m->finish, m->arg, m->share);
+        const log_kind kind = kind_of(m);
+        log_metric *of = metric_of(e, src_get(m->src), m->name, &o, &kind);
         if (of) of->given = m->given;
         p.metric = of ? (int)(of - into->metrics) : 0;
         if (!of || !VEC_PUSH(into->pending, into->n_pending, into->cap_pending, p)) log_pending_drop(&p);
@@ -294,7 +304,8 @@ void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) 
         return;
     }
     note(src, name,
-         weighed((noted){.value = t, .weight_value = (double)lazy_position_of_thread()->batch_size, .count = 1}, &o),
+         weighed((noted){.value = t, .weight_value = (double)lazy_position_of_thread()->batch_size, .kind.count = 1},
+                 &o),
          o);
 }
 
@@ -314,7 +325,7 @@ void log_own(const xt_src *src, const char *name, const char *otherwise, xt_tens
 }
 
 void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o) {
-    note(src, name, weighed((noted){.number = v, .weight_value = 1, .count = 1}, &o), o);
+    note(src, name, weighed((noted){.number = v, .weight_value = 1, .kind.count = 1}, &o), o);
 }
 
 enum { MOST_SUMS = 1 << 20 };
@@ -330,7 +341,8 @@ static void log_sums_of(const xt_src *src, const char *name, xt_metric m, xt_log
                              name ? name : "", (long long)t->count, MOST_SUMS));
     else
         note(src, name,
-             (noted){.value = m.sums, .weight_value = 1, .count = t->count, .finish = m.finish, .arg = m.arg}, o);
+             (noted){.value = m.sums, .weight_value = 1, .kind = {.count = t->count, .finish = m.finish, .arg = m.arg}},
+             o);
 }
 
 void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o) {
@@ -349,5 +361,10 @@ void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_o
     xt_tensor some = xt_maximum_at(src, den, xt_full_at(src, 1e-30, XT_F32, XT_DIMS_(0)));
     xt_tensor ratio = xt_div_at(src, num, some);
     xt_no_grad_end_at(NULL);
-    note(src, name, (noted){.value = ratio, .weight = den, .weigh = LOG_WEIGH_TENSOR, .count = 1, .share = true}, o);
+    note(src, name,
+         (noted){.value = ratio,
+                 .weight = den,
+                 .weigh = LOG_WEIGH_TENSOR,
+                 .kind = {.share = true, .count = 1, .arg = metric_share_settled(m.arg)}},
+         o);
 }

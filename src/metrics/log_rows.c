@@ -83,7 +83,9 @@ static bool name_metric(log_job *j, const log_metric *m, int loader_plus_1, bool
                     .count = m->count,
                     .finish = m->finish,
                     .unknown = m->unknown,
-                    .arg = m->arg};
+                    .arg = m->arg,
+                    .share = m->share,
+                    .restored = m->restored};
     if (!r.name) {
         log_job_free(j);
         return false;

@@ -53,17 +53,19 @@ static xt_metric failed(const xt_src *src) {
     return (xt_metric){t, t};
 }
 
-/* Those of the counted samples for which the flag holds, of all counted ones. */
-static xt_metric share_of(const xt_src *src, xt_tensor flags, xt_tensor counted) {
+/* Those of the counted samples for which the flag holds, of all counted ones; arg: metric_share_arg's. */
+static xt_metric share_of(const xt_src *src, xt_tensor flags, xt_tensor counted, double arg) {
     return (xt_metric){.numerator = total(src, xt_logical_and_at(src, flags, counted)),
-                       .denominator = total(src, counted)};
+                       .denominator = total(src, counted),
+                       .arg = arg};
 }
 
 xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_metric_opts o) {
     if (!metric_labels_fit(src, "xt_accuracy", out, labels, o.ignore_index)) return failed(src);
     xt_no_grad_begin();
     xt_tensor hit = xt_eq_at(src, xt_argmax_at(src, out, -1), xt_cast_at(src, labels, XT_I64));
-    xt_metric m = share_of(src, hit, metric_counted(src, labels, o.ignore_index));
+    xt_metric m =
+        share_of(src, hit, metric_counted(src, labels, o.ignore_index), metric_share_arg(METRIC_SHARE_ACCURACY, 0));
     xt_no_grad_end_at(NULL);
     return m;
 }
@@ -90,26 +92,29 @@ xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels
         xt_tensor before = xt_logical_or_at(src, xt_gt_at(src, scores, own),
                                             xt_logical_and_at(src, xt_eq_at(src, scores, own), lower));
         xt_tensor hit = xt_lt_at(src, xt_sum_axis_at(src, xt_cast_at(src, before, XT_F32), -1), count_of(src, k));
-        m = share_of(src, hit, metric_counted(src, labels, o.ignore_index));
+        m = share_of(src, hit, metric_counted(src, labels, o.ignore_index), metric_share_arg(METRIC_SHARE_TOPK, k));
     }
     xt_no_grad_end_at(NULL);
     return m;
 }
 
-static xt_metric mean_of(const xt_src *src, xt_tensor each) {
-    return (xt_metric){xt_sum_at(src, each), count_of(src, (double)xt_numel(each))};
+static xt_metric mean_of(const xt_src *src, xt_tensor each, metric_share kind) {
+    return (xt_metric){.numerator = xt_sum_at(src, each),
+                       .denominator = count_of(src, (double)xt_numel(each)),
+                       .arg = metric_share_arg(kind, 0)};
 }
 
 xt_metric xt_mse_at(const xt_src *src, xt_tensor out, xt_tensor target) {
     xt_no_grad_begin();
-    xt_metric m = mean_of(src, xt_square_at(src, xt_cast_at(src, xt_sub__at(src, out, target), XT_F32)));
+    xt_metric m =
+        mean_of(src, xt_square_at(src, xt_cast_at(src, xt_sub__at(src, out, target), XT_F32)), METRIC_SHARE_MSE);
     xt_no_grad_end_at(NULL);
     return m;
 }
 
 xt_metric xt_mae_at(const xt_src *src, xt_tensor out, xt_tensor target) {
     xt_no_grad_begin();
-    xt_metric m = mean_of(src, xt_abs_at(src, xt_cast_at(src, xt_sub__at(src, out, target), XT_F32)));
+    xt_metric m = mean_of(src, xt_abs_at(src, xt_cast_at(src, xt_sub__at(src, out, target), XT_F32)), METRIC_SHARE_MAE);
     xt_no_grad_end_at(NULL);
     return m;
 }
@@ -141,7 +146,8 @@ xt_metric xt_precision_at(const xt_src *src, xt_tensor out, xt_tensor labels, in
     xt_no_grad_begin();
     hits h = hits_of(src, out, labels, cls, o);
     xt_no_grad_end_at(NULL);
-    return (xt_metric){h.both, h.predicted};
+    return (xt_metric){
+        .numerator = h.both, .denominator = h.predicted, .arg = metric_share_arg(METRIC_SHARE_PRECISION, cls)};
 }
 
 xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o) {
@@ -149,14 +155,16 @@ xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64
     xt_no_grad_begin();
     hits h = hits_of(src, out, labels, cls, o);
     xt_no_grad_end_at(NULL);
-    return (xt_metric){h.both, h.actual};
+    return (xt_metric){.numerator = h.both, .denominator = h.actual, .arg = metric_share_arg(METRIC_SHARE_RECALL, cls)};
 }
 
 xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o) {
     if (!class_fits(src, "xt_f1", out, labels, cls, o.ignore_index)) return failed(src);
     xt_no_grad_begin();
     hits h = hits_of(src, out, labels, cls, o);
-    xt_metric m = {xt_mul_scalar_at(src, h.both, 2), xt_add_at(src, h.predicted, h.actual)};
+    xt_metric m = {.numerator = xt_mul_scalar_at(src, h.both, 2),
+                   .denominator = xt_add_at(src, h.predicted, h.actual),
+                   .arg = metric_share_arg(METRIC_SHARE_F1, cls)};
     xt_no_grad_end_at(NULL);
     return m;
 }
@@ -178,7 +186,11 @@ static double finish_r2(const double *s, int64_t n, double arg) {
 static bool takes_r2(int64_t n, double arg) {
     return n >= 4 && n % 3 == 1 && arg == 0;
 }
-const metric_function metric_r2 = {"r2", finish_r2, takes_r2};
+static void text_r2(int64_t n, double arg, char *out, size_t size) {
+    (void)arg;
+    snprintf(out, size, "xt_r2 of %lld output%s", (long long)(n - 1) / 3, n == 4 ? "" : "s");
+}
+const metric_function metric_r2 = {"r2", finish_r2, takes_r2, text_r2};
 
 static xt_tensor row(const xt_src *src, xt_tensor t) {
     return xt_reshape_at(src, xt_cast_at(src, t, XT_F32), XT_DIMS_(1, 0));
@@ -209,7 +221,12 @@ static double finish_perplexity(const double *s, int64_t n, double arg) {
 static bool takes_perplexity(int64_t n, double arg) {
     return n == 2 && arg == 0;
 }
-const metric_function metric_perplexity = {"perplexity", finish_perplexity, takes_perplexity};
+static void text_perplexity(int64_t n, double arg, char *out, size_t size) {
+    (void)n;
+    (void)arg;
+    snprintf(out, size, "xt_perplexity");
+}
+const metric_function metric_perplexity = {"perplexity", finish_perplexity, takes_perplexity, text_perplexity};
 
 /* The sum of the losses, and how many labels count. */
 xt_metric xt_perplexity_at(const xt_src *src, xt_tensor logits, xt_tensor labels, xt_class_loss_opts o) {

@@ -300,8 +300,9 @@ check "are merged by name" grep -q 'rank 0. 2 4 6 ' "$tmp/out"
 CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" reductions >"$tmp/out" 2>&1
 check "ranks that reduce a name otherwise fail" [ $? = 1 ]
 lines=$(grep -n 'xt_log("red"' "$tmp/names.c" | cut -d: -f1 | paste -sd' ')
+as='as a value with'
 check "with the lines of both" grep -q \
-    "\"red\" with sync_dist.*rank 0 .*names.c:${lines% *} with XT_MEAN, rank 1 .*names.c:${lines#* } with XT_MAX" \
+    "\"red\" with sync_dist.*rank 0 .*names.c:${lines% *} $as XT_MEAN, rank 1 .*names.c:${lines#* } $as XT_MAX" \
     "$tmp/out"
 for mistake in different reductions; do # a loop of one's own ends as a fit does
     CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" -$mistake >"$tmp/out" 2>&1

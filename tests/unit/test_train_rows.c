@@ -284,8 +284,8 @@ static void mistakes_are_named(void **state) {
                 {less_than_none, ".batch_size is -3"},
                 {imaginary, "the tensor is complex"},
                 {on_the_bar_or_not, "prog_bar must agree"},
-                {value_and_metric, "with xt_log or xt_log_value, here with xt_log_metric"},
-                {metric_and_number, "with xt_log_metric, here as a plain value"}};
+                {value_and_metric, "as a value with XT_MEAN, here as xt_mse"},
+                {metric_and_number, "as xt_mse, here as a value with XT_MEAN"}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         in_training = rows[i].log;
         str_clear(&said);

@@ -1,0 +1,104 @@
+#!/bin/bash
+# A name is one kind of value: a value and a metric, two metrics, or a metric with two arguments are an error with both
+# lines that says which kinds they are. On two ranks, which merge them, in one process, plain loop and Trainer.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+export XT_SUMMARY=off XT_POSTMORTEM=off XT_TIMEOUT=100
+cat >"$tmp/kinds.c" <<'C'
+#include <string.h>
+#include <xtrain/xtrain.h>
+static float a[64][4];
+static int64_t y[64];
+static const char *who, *kinds[2];
+static double first_sum(const double *sums, int64_t n, double arg) { return n ? sums[0] * arg : 0; }
+static double last_sum(const double *sums, int64_t n, double arg) { return n ? sums[n - 1] + arg : 0; }
+static xt_metric metric(const char *kind, xt_tensor out, xt_tensor y) {
+    if (strcmp(kind, "accuracy") == 0) return xt_accuracy(out, y);
+    if (strcmp(kind, "top2") == 0) return xt_topk_accuracy(out, y, 2);
+    if (strcmp(kind, "top1") == 0) return xt_topk_accuracy(out, y, 1);
+    if (strcmp(kind, "class2") == 0) return xt_recall(out, y, 2);
+    if (strcmp(kind, "macro") == 0) return xt_f1_avg(out, y, XT_MACRO);
+    if (strcmp(kind, "weighted") == 0) return xt_f1_avg(out, y, XT_WEIGHTED);
+    if (strcmp(kind, "matrix") == 0) return xt_confusion_matrix(out, y);
+    if (strcmp(kind, "first") == 0) return (xt_metric){.sums = xt_sum_axis(out, 0), .finish = first_sum, .arg = 1};
+    if (strcmp(kind, "last") == 0) return (xt_metric){.sums = xt_sum_axis(out, 0), .finish = last_sum, .arg = 1};
+    xt_tensor sum = xt_sum(out);
+    return (xt_metric){.numerator = sum, .denominator = xt_full(3, XT_F32)};
+}
+static xt_tensor step(xt_module *m, xt_batch b, void *user) {
+    xt_tensor out = xt_forward(m, b.x), loss = user ? out : xt_cross_entropy(out, b.y);
+    const char *kind = kinds[xt_world_size() > 1 ? xt_rank() : (int)(b.index % 2)];
+    xt_log("a", loss, .sync_dist = XT_ON);
+    if (strcmp(kind, "value") == 0)
+        xt_log("it", loss, .sync_dist = XT_ON); /* value */
+    else if (kind == kinds[0])
+        xt_log_metric("it", metric(kind, out, b.y), .sync_dist = XT_ON); /* first */
+    else
+        xt_log_metric("it", metric(kind, out, b.y), .sync_dist = XT_ON); /* other */
+    xt_log("z", loss, .sync_dist = XT_ON);
+    return loss;
+}
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 3); }
+static xt_optimizer *sgd(xt_module *m, void *user) { return user ? NULL : xt_sgd(m, .lr = 0.01); }
+static int go(int rank, void *user) {
+    (void)rank;
+    (void)user;
+    for (int i = 0; i < 64; i++) a[i][i % 4] = (float)i / 64, y[i] = i % 3;
+    xt_loader *l = xt_loader_new(xt_array_dataset(a, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_I64, {0}}, 64), .batch = 4);
+    if (strcmp(who, "trainer") == 0) {
+        xt_task task = {.net = net, .training_step = step, .configure_optimizers = sgd};
+        return xt_fit(xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 2, .checkpointing = XT_OFF), &task, l, NULL);
+    }
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.01);
+    xt_log_every_n_steps(2);
+    for (xt_batch b; xt_next(l, &b);) {
+        xt_backward(step(m, b, NULL));
+        xt_optimizer_step(o);
+    }
+    return xt_finish();
+}
+int main(int argc, char **argv) {
+    if (argc < 4) return 2;
+    who = argv[1], kinds[0] = argv[2], kinds[1] = argv[3];
+    return xt_launch(go, NULL);
+}
+C
+# shellcheck disable=SC2086
+cc -g ${ASAN_BUILD:+-fsanitize=address,undefined} -Wall -Wextra -Werror -I"$root/include" "$tmp/kinds.c" \
+    -o "$tmp/kinds" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+check "the program builds" [ $? = 0 ]
+cd "$tmp" || exit 1
+
+line() { grep -n "/\* $1 \*/" kinds.c | cut -d: -f1; }
+at() { if [ "$1" = value ]; then line value; else line "$2"; fi; }
+# refused FIRST OTHER FIRST_TEXT OTHER_TEXT
+refused() {
+    local who first other
+    first=kinds.c:$(at "$1" first) other=kinds.c:$(at "$2" other)
+    for who in plain trainer; do
+        CPU_NUM_DEVICES=2 timeout 150 ./kinds "$who" "$1" "$2" >out 2>&1 </dev/null
+        check "2 ranks, $who: $1 and $2 are refused" [ $? = 1 ]
+        check "with both lines and kinds" grep -qE "\"it\".*rank 0 [^,]*$first as $3, rank 1 [^,]*$other as $4\." out
+        timeout 150 ./kinds "$who" "$1" "$2" >out 2>&1 </dev/null
+        check "1 rank, $who: $1 and $2 are refused" [ $? = 1 ]
+        check "with both lines and kinds" grep -qE "$other: .*\"it\": logged at [^,]*$first as $3, here as $4;" out
+    done
+}
+refused accuracy value xt_accuracy 'a value with XT_MEAN'
+refused value matrix 'a value with XT_MEAN' 'xt_confusion_matrix of 3 classes'
+refused accuracy matrix xt_accuracy 'xt_confusion_matrix of 3 classes'
+refused accuracy own xt_accuracy 'a numerator over a denominator of its own'
+refused accuracy class2 xt_accuracy 'xt_recall of class 2'
+refused top1 top2 'xt_topk_accuracy with k = 1' 'xt_topk_accuracy with k = 2'
+refused macro weighted 'xt_f1_avg with XT_MACRO over 3 classes' 'xt_f1_avg with XT_WEIGHTED over 3 classes'
+own='a metric with a function of its own \(kinds\+0x[0-9a-f]+\), 3 sums and arg 1'
+refused first last "$own" "$own"
+for kind in value accuracy top2 weighted matrix own first; do # alike, each is written
+    for who in plain trainer; do
+        CPU_NUM_DEVICES=2 timeout 150 ./kinds "$who" "$kind" "$kind" >out 2>&1 </dev/null
+        check "2 ranks, $who: $kind on both" [ $? = 0 ]
+    done
+done
+finish
