@@ -18,6 +18,7 @@
 enum {
     MARKED = 3, /* after so many steps a loop is known to have boundaries, and nothing is looked at any more */
     LOOKED_EARLY = 512, /* so many calls in front of the first update are */
+    FOLLOWED = 64, /* so often in a row an update was none of those that end a step, and another one has followed */
 };
 
 atomic_bool lazy_calls_watched;
@@ -151,6 +152,11 @@ bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
     if (!it) return true;
     bool again = it->by && u->step == c->step;
     if (again) u->path = it->now.path; /* another loop may have begun, which comes here another way */
+    /* what follows it may be an optimizer that steps in some iterations only, so that it is the last one of others */
+    if (again)
+        it->n_followed = 0;
+    else if (it->by && !it->by->ends_iteration && it->n_followed < FOLLOWED)
+        it->n_followed++;
     if (again && !c->replay_log) learn(c, it, u, src_intern(src));
     u->n_slots = c->n_step_slots;
     u->n_calls = it->n_calls;
@@ -277,7 +283,8 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     }
     bool aside = is_aside(c, it), may_be_first = iteration_places_have(&it->first, it->now);
     bool ends = it->by->ends_iteration; /* no: an update in the middle, or nothing is learned yet */
-    if (ends ? may_be_first || !iteration_places_have(&it->behind, it->now) : !it->first.n) look(c, it);
+    bool learns = !it->first.n || it->n_followed < FOLLOWED;
+    if (ends ? may_be_first || !iteration_places_have(&it->behind, it->now) : learns) look(c, it);
     if (!ends) return;
     bool is_first = !aside && iteration_places_have(&it->first, it->now);
     if (!is_first && !lazy_above_update(it, it->now)) return;

@@ -56,6 +56,7 @@ struct lazy_iteration {
     iteration_places early; /* calls before that: in a loop they stand above the update */
     size_t n_early;
     /* of the loop */
+    int n_followed; /* updates that end no step and were followed by one of another optimizer, since one learned */
     int n_marked; /* steps that something else ended behind an update, one after the other */
     iteration_places first; /* of the calls that an iteration may begin with */
     iteration_places behind; /* of what is made between the update and those */
