@@ -166,6 +166,7 @@ void log_plain_before(log_engine *e); /* a boundary, and log_record_step after i
 void log_plain_after(log_engine *e, bool call);
 void log_plain_pass_ended(log_engine *e, const void *loader);
 void log_plain_last_rows(log_engine *e, bool may_run); /* may_run: a boundary, be it one that opens the device */
+void log_plain_tell_lost(const log_engine *e); /* the program ends, and nobody will write them */
 /* `metric` is logged again, and what is pending of it is of an iteration, or of a micro-batch, that is over, though its
  * step is not. `updates`: of what is pending, see log_pending. */
 void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates);

@@ -41,6 +41,7 @@ void log_job_free(log_job *j);
 void log_job_number(log_job *j);
 void log_job_queue(log_job *j);
 void log_job_lost(void *job); /* its values will not come */
+void log_wait_at_exit(void); /* for the rows that are on their way, but not for long */
 
 /* log_ranks.c */
 /* on the logger thread; what the ranks cannot agree on waits for log_ranks_take_failure */

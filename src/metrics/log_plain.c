@@ -169,6 +169,36 @@ static bool ends_with_row(const log_engine *e, log_stage s) {
     return s != LOG_TRAIN || !e->row_was_due || !e->sets[s].window_begins;
 }
 
+/* The stage's metric has values that the end would write: recorded ones, or such as the last step has noted. */
+static bool is_unwritten(const log_engine *e, log_stage s, size_t which) {
+    const log_set *set = &e->sets[s];
+    const log_metric *m = &set->metrics[which];
+    for (size_t i = 0; i < set->n_pending; i++)
+        if ((size_t)set->pending[i].metric == which) return true;
+    for (size_t i = 0; i < set->n_behind; i++)
+        if ((size_t)set->behind[i].metric == which) return true;
+    if (!e->plain || m->restored) return false;
+    return (m->o.on_epoch == XT_ON && has_rows(set, true)) ||
+           (m->o.on_step == XT_ON && ends_with_row(e, s) && has_rows(set, false));
+}
+
+void log_plain_tell_lost(const log_engine *e) {
+    const log_metric *first = NULL;
+    size_t n = 0;
+    char at[256], more[48] = "";
+    for (int s = 0; s < LOG_STAGE_COUNT; s++)
+        for (size_t i = 0; i < e->sets[s].n; i++) {
+            if (!is_unwritten(e, (log_stage)s, i)) continue;
+            if (!n++) first = &e->sets[s].metrics[i];
+        }
+    if (e->manual || !first || world_get()->rank != 0) return;
+    if (n > 1) snprintf(more, sizeof more, " and %zu more name%s", n - 1, n > 2 ? "s" : "");
+    log_msg(XT_SEV_WARNING,
+            "%s: xt_log \"%s\"%s: what was logged since the last row is not written: the program ended without "
+            "xt_finish()",
+            src_text(first->src, at, sizeof at), first->name, more);
+}
+
 /* What a plain loop has logged since its last row. And the values with .on_epoch of a loop without a loader, whose
  * epoch is the loop. A row says where the loop was when the values were logged: a validation may have come since. */
 void log_plain_last_rows(log_engine *e, bool may_run) {

@@ -251,12 +251,20 @@ int64_t log_rows_issued(void) {
     return n;
 }
 
-void log_wait_rows(int64_t n) {
+static void wait_rows(int64_t n, int patience) {
     if (on_logger || lazy_on_reader()) return;
     pthread_mutex_lock(&lg.lock);
-    while (lg.written < n && !atomic_load(&ending_now) && wait_for_change(SINK_PATIENCE_S)) {
+    while (lg.written < n && !atomic_load(&ending_now) && wait_for_change(patience)) {
     }
     pthread_mutex_unlock(&lg.lock);
+}
+
+void log_wait_rows(int64_t n) {
+    wait_rows(n, SINK_PATIENCE_S);
+}
+
+void log_wait_at_exit(void) {
+    wait_rows(log_rows_issued(), ROW_PATIENCE_S);
 }
 
 /* --- sinks --- */

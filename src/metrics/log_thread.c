@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "lazy/core/exit.h"
 #include "metrics/log_job.h"
 
 static atomic_bool finished; /* no boundary has come since the newest xt_finish */
@@ -52,6 +53,13 @@ static void finish(void *user) {
     log_close();
 }
 
+/* The program ends without xt_finish. Rows that are on their way need no step of this thread any more. */
+static void unfinished(void) {
+    const log_engine *e = log_engine_peek();
+    if (!lazy_pending()) log_wait_at_exit();
+    if (e) log_plain_tell_lost(e);
+}
+
 /* --- opened and freed --- */
 static void engine_free(void *p) {
     log_engine *e = p;
@@ -96,7 +104,10 @@ static bool observe_boundaries(void) {
     if (!done)
         s = lazy_observe(
             &(lazy_observer){.before = before, .after = after, .came_round = came_round, .pass_ended = pass_ended});
-    if (!done && !s) lazy_at_thread_end(thread_ends);
+    if (!done && !s) {
+        lazy_at_thread_end(thread_ends);
+        lazy_at_unfinished(unfinished);
+    }
     done = !s;
     pthread_mutex_unlock(&lock);
     if (s) lazy_fail(s);

@@ -1,9 +1,11 @@
 /* The process-wide device, opened at its first use; ranks of a run open one client together. */
 #include "coll/coll.h"
 #include "lazy/core/ctx.h"
+#include "lazy/core/exit.h"
 #include "lazy/core/listeners.h"
 
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct {
@@ -33,11 +35,43 @@ static xt_status kv_put(void *user, const char *key, size_t n, const char *value
  * would wait for good. */
 static atomic_int forked_from; /* the process whose device was open then; 0: none */
 
+static _Atomic(void (*)(void)) at_unfinished;
+void lazy_at_unfinished(void (*fn)(void)) {
+    atomic_store(&at_unfinished, fn);
+}
+
+static bool is_unfinished(void) {
+    return !atomic_load(&forked_from) && !dev.finished && getpid() == dev.pid;
+}
+
+/* The device's threads go on beneath the exit handlers behind ours, which take down what they use. */
+static void wait_in_flight(void) {
+    enum { PATIENCE_MS = 1000 };
+    for (int ms = 0; ms < PATIENCE_MS && lazy_in_flight() > 0 && !lazy_on_reader(); ms++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static void unfinished(void) {
+    static atomic_bool told;
+    void (*tell)(void) = atomic_load(&at_unfinished);
+    if (atomic_exchange(&told, true)) return;
+    if (tell) tell();
+    wait_in_flight();
+}
+
+/* Before the ranks' group is closed, which has an exit handler of its own: the last rows and steps need it. */
+static void before_groups_close(int status, void *unused) {
+    (void)status;
+    (void)unused;
+    if (is_unfinished()) unfinished();
+}
+
 void lazy_check_finished(void) {
-    if (!atomic_load(&forked_from) && (dev.client || lazy_left_open()) && !dev.finished && getpid() == dev.pid)
+    if (!is_unfinished()) return;
+    unfinished();
+    if (dev.client || lazy_left_open())
         log_msg(XT_SEV_WARNING, "the program ended without xt_finish(): the last step may not have run, and its errors "
-                                "were not shown; end main with "
-                                "`return xt_finish();`");
+                                "were not shown; end main with `return xt_finish();`");
 }
 
 /* A fit failed, and the program would end as if it had not. */
@@ -127,6 +161,7 @@ static xt_status open_device(device_client **out) {
     if (w->size > 1) {
         coll_group *g;
         XT_TRY(coll_run_group(&g));
+        on_exit(before_groups_close, NULL);
         kv = (device_kv){.user = g, .get = kv_get, .put = kv_put};
         o = (device_open_opts){.spec = spec, .node_id = w->rank, .n_nodes = w->size, .kv = &kv, .local_devices = 1};
     }
