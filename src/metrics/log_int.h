@@ -34,6 +34,7 @@ typedef struct log_pending { /* a value logged in the step being recorded */
     bool is_number;
     log_weigh weigh;
     xt_tensor on; /* 0: not logged in this step; none: logged */
+    bool strayed; /* of the training by its line alone, though the modes say that this is an evaluation */
     bool held; /* the tensors are the engine's own, kept over steps */
 } log_pending;
 enum { LOG_BEHIND_STEPS = 16 };
@@ -175,6 +176,8 @@ void log_plain_came_round(log_engine *e, size_t calls);
 
 /* log_record.c: what was noted for the step in one stage is of another one, with that one's defaults. */
 void log_pending_move(log_engine *e, log_stage from, log_stage to);
+/* No update has come: if what was noted as of the training by its line alone is none, that is an error. */
+void log_pending_refuse_strayed(log_engine *e);
 
 /* log_behind.c */
 /* What is pending waits, as buffers and numbers, for a program that adds several steps. False: it cannot. */

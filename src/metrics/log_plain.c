@@ -81,7 +81,10 @@ static void begin_loop(log_engine *e) {
 
 void log_plain_before(log_engine *e) {
     /* a network that is trained in evaluation mode: what its first step has logged is none of a validation */
-    if (lazy_stepped_evaluating()) log_pending_move(e, LOG_VALIDATE, LOG_TRAIN);
+    if (lazy_stepped_evaluating())
+        log_pending_move(e, LOG_VALIDATE, LOG_TRAIN);
+    else if (lazy_evaluates())
+        log_pending_refuse_strayed(e);
     log_plain_stage(e);
     begin_loop(e);
     end_call(e);

@@ -4,11 +4,16 @@
 #include "metrics/log_int.h"
 #include "metrics/log_kind.h"
 
-static void settle_options(log_engine *e, xt_log_opts *o) {
-    bool train = e->stage == LOG_TRAIN;
+static void settle_options(log_stage s, xt_log_opts *o) {
+    bool train = s == LOG_TRAIN;
     if (o->on_step == XT_DEFAULT) o->on_step = train ? XT_ON : XT_OFF;
     if (o->on_epoch == XT_DEFAULT) o->on_epoch = train ? XT_OFF : XT_ON;
     if (o->reduce == XT_REDUCE_DEFAULT) o->reduce = XT_MEAN;
+}
+
+static bool same_options(const xt_log_opts *a, const xt_log_opts *b) {
+    return a->on_step == b->on_step && a->on_epoch == b->on_epoch && a->reduce == b->reduce &&
+           a->sync_dist == b->sync_dist && (a->prog_bar == XT_ON) == (b->prog_bar == XT_ON);
 }
 
 /* The call differs from an earlier one of its name, at m->src. */
@@ -61,8 +66,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
                 return NULL;
             }
         }
-        if (m->o.on_step != o->on_step || m->o.on_epoch != o->on_epoch || m->o.reduce != o->reduce ||
-            m->o.sync_dist != o->sync_dist || (m->o.prog_bar == XT_ON) != (o->prog_bar == XT_ON)) {
+        if (!same_options(&m->o, o)) {
             refuse_other(m, src, "with other options (on_step, on_epoch, reduce, sync_dist, prog_bar must agree)");
             return NULL;
         }
@@ -183,6 +187,48 @@ static log_metric *known(log_set *set, const char *name) {
     return NULL;
 }
 
+/* The stage takes what a call gives: its name is new and its columns are free, or it agrees with the earlier calls. */
+static bool takes(log_engine *e, log_stage s, const char *name, const xt_log_opts *given, log_kind kind, src_id line) {
+    const log_metric *m = known(&e->sets[s], name);
+    log_metric it = {.name = (char *)(uintptr_t)name, .o = *given};
+    settle_options(s, &it.o);
+    kind.reduce = it.o.reduce;
+    if (m) {
+        const log_kind there = kind_of(m);
+        return (!line || m->src == line) && same_options(&m->o, &it.o) && log_kind_same(&there, &kind);
+    }
+    bool is_free = !line;
+    char column[LOG_COLUMN_BYTES];
+    for (int epoch = 0; epoch < 2 && is_free; epoch++) {
+        log_column_name(&it, 0, epoch, column);
+        is_free = (epoch ? it.o.on_epoch : it.o.on_step) != XT_ON || !log_columns_known(e, s, column);
+    }
+    return is_free;
+}
+
+/* Without xt_train a training goes on in evaluation mode behind a validation, and only its first update shows that
+ * (log_pending_move). A line of the training's, whose call the validation cannot take beside its own, needs no update
+ * to be known. */
+static bool strays(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *given, log_kind kind) {
+    return !e->manual && e->stage == LOG_VALIDATE && takes(e, LOG_TRAIN, name, given, kind, src_intern(src)) &&
+           !takes(e, LOG_VALIDATE, name, given, kind, 0);
+}
+
+void log_pending_refuse_strayed(log_engine *e) {
+    log_set *set = &e->sets[LOG_TRAIN];
+    for (size_t i = 0; i < set->n_pending; i++) {
+        if (!set->pending[i].strayed) continue;
+        const log_metric *m = &set->metrics[set->pending[i].metric];
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src_get(m->src),
+                             "xt_log \"%s\": this line logs values of the training, but what is trained is in "
+                             "evaluation mode and no optimizer has stepped; the validation logs such a name with other "
+                             "options or as another kind of value: call xt_train before the training goes on, or give "
+                             "one of them another name",
+                             m->name));
+        return;
+    }
+}
+
 /* A weight of 0 is one (a batch without a valid token), and a mean of nothing else is no number: it has no place in a
  * row, which is said at the name's first value. */
 static void tell_no_weight(const xt_src *src, const char *name, const xt_log_opts *o) {
@@ -196,24 +242,10 @@ static void tell_no_weight(const xt_src *src, const char *name, const xt_log_opt
              src_text(src_intern(src), line, sizeof line), name, name);
 }
 
-static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
-    if (lazy_refuse_in_loop(src, "logging")) return;
-    log_engine *e = log_engine_get();
-    if (!e || !good_call(src, name, &o)) return;
-    if (log_muted(e, "xt_log", name)) return;
-    if (e->loader_plus_1 && strstr(name, "/dataloader_idx_")) {
-        lazy_fail(status_new(
-            XT_INVALID_ARGUMENT, src,
-            "xt_log \"%s\": with several validation loaders names end with /dataloader_idx_K by themselves", name));
-        return;
-    }
-    if (e->place != LOG_IN_STEP) {
-        note_between(e, src, name, &v, &o);
-        return;
-    }
-    log_plain_stage(e);
+/* In a step of the engine's stage. */
+static void note_in_step(log_engine *e, const xt_src *src, const char *name, noted v, xt_log_opts o, bool strayed) {
     xt_log_opts given = o;
-    settle_options(e, &o);
+    settle_options(e->stage, &o);
     if (o.on_step == XT_OFF && o.on_epoch == XT_OFF) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
                              "xt_log \"%s\": on_step and on_epoch are both off, so it would never be written", name));
@@ -237,11 +269,35 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
                      .number = v.number,
                      .weight_value = v.weight_value,
                      .is_number = !v.value.slot,
+                     .strayed = strayed,
                      .weigh = v.weigh};
     hold_kept(src, &p);
     if (VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) return;
     log_pending_drop(&p);
     lazy_fail(status_oom(sizeof p, "a logged value"));
+}
+
+static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
+    if (lazy_refuse_in_loop(src, "logging")) return;
+    log_engine *e = log_engine_get();
+    if (!e || !good_call(src, name, &o)) return;
+    if (log_muted(e, "xt_log", name)) return;
+    if (e->loader_plus_1 && strstr(name, "/dataloader_idx_")) {
+        lazy_fail(status_new(
+            XT_INVALID_ARGUMENT, src,
+            "xt_log \"%s\": with several validation loaders names end with /dataloader_idx_K by themselves", name));
+        return;
+    }
+    if (e->place != LOG_IN_STEP) {
+        note_between(e, src, name, &v, &o);
+        return;
+    }
+    log_plain_stage(e);
+    log_stage stage = e->stage;
+    bool strayed = strays(e, src, name, &o, v.kind);
+    if (strayed) e->stage = LOG_TRAIN;
+    note_in_step(e, src, name, v, o, strayed);
+    e->stage = stage;
 }
 
 void log_pending_move(log_engine *e, log_stage from, log_stage to) {
@@ -252,7 +308,7 @@ void log_pending_move(log_engine *e, log_stage from, log_stage to) {
         log_pending p = set->pending[i];
         log_metric *m = &set->metrics[p.metric];
         xt_log_opts o = m->given;
-        settle_options(e, &o);
+        settle_options(e->stage, &o);
         const log_kind kind = kind_of(m);
         log_metric *of = metric_of(e, src_get(m->src), m->name, &o, &kind);
         if (of) of->given = m->given;

@@ -118,9 +118,83 @@ static void without_xt_train_validations_have_their_rows(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* The training's values have a name that the validation logs otherwise. */
+typedef enum otherwise { BAR, LEVELS, COLUMN, SHARE, OTHERWISE } otherwise;
+static void log_n(int how, int step) {
+    xt_metric m = {.numerator = xt_scalar(2.0 * step, XT_F32), .denominator = xt_scalar(2, XT_F32)};
+    switch (how) {
+    case BAR: xt_log_value("n", step, .prog_bar = XT_ON); break;
+    case SHARE: xt_log_metric("n", m); break;
+    default: xt_log_value("n", step, .on_step = XT_ON, .on_epoch = XT_ON); break;
+    }
+}
+static void check_otherwise(const char *run, int how, int loader) {
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_loader *train = data(4), *val = data(3);
+    xt_log_every_n_steps(2);
+    for (int epoch = 0, step = 0; epoch < 3; epoch++) {
+        xt_batch b = {.x = {0}};
+        for (int k = 0; loader ? xt_next(train, &b) : k < 4; k++) {
+            log_n(how, ++step);
+            train_step(&p, loader ? b.x : batch());
+            if (!loader) xt_mark_step();
+        }
+        xt_eval(p.m);
+        while (xt_next(val, &b)) xt_log_value(how == COLUMN ? "n_epoch" : "n", 100);
+    }
+    xt_finish();
+    bool both = how == LEVELS || how == COLUMN;
+    const char *steps = "train/step@2=2 train/step@4=4 %strain/step@6=6 train/step@8=8 %strain/step@10=10 "
+                        "train/step@12=12%s%s";
+    const char *v[] = {"validate/epoch@4=100 ", "validate/epoch@8=100 ", " ", "validate/epoch@12=100"};
+    char want[512];
+    snprintf(want, sizeof want, steps, both ? "" : v[0], both ? "" : v[1], both ? "" : v[2], both ? "" : v[3]);
+    same("steps", rows_of(run, both ? "n_step" : "n"), want);
+    if (how == LEVELS && loader)
+        same("v", rows_of(run, "n"), "validate/epoch@4=100 validate/epoch@8=100 validate/epoch@12=100");
+    if (how == LEVELS && loader)
+        same("epochs", rows_of(run, "n_epoch"), "train/epoch@4=2.5 train/epoch@8=6.5 train/epoch@12=10.5");
+}
+
+/* The same line, which is of a validation after all. */
+static char refused[512];
+static void keep_error(xt_status s, void *user) {
+    (void)user;
+    if (!*refused) snprintf(refused, sizeof refused, "%s", xt_status_message(s));
+    xt_clear_error();
+}
+static void check_refused(const char *run, int how, int loader) {
+    (void)run, (void)loader;
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_on_error(keep_error, NULL);
+    log_n(how, 1);
+    train_step(&p, batch());
+    xt_mark_step();
+    xt_eval(p.m);
+    xt_log_value(how == COLUMN ? "n_epoch" : "n", 100);
+    xt_mark_step();
+    same("no error yet", refused, "");
+    log_n(how, 2);
+    xt_mark_step();
+    if (!strstr(refused, "this line logs values of the training") || !strstr(refused, "test_train_log_validation.c:"))
+        same("refused", refused, "with its line");
+    xt_finish();
+}
+
+static void a_name_that_validations_log_otherwise(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    for (int how = 0; how < OTHERWISE; how++) {
+        for (int loader = 0; loader < 2; loader++) in_a_child(check_otherwise, how, loader);
+        in_a_child(check_refused, how, 2);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {T(a_validation_over_arrays_is_of_its_step),
-                                       T(without_xt_train_validations_have_their_rows)};
+                                       T(without_xt_train_validations_have_their_rows),
+                                       T(a_name_that_validations_log_otherwise)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
