@@ -35,12 +35,13 @@ void log_job_free(log_job *j) {
 }
 
 static __thread int in_sinks; /* of lg.in_sinks, this thread's: a sink may itself log */
+static const char plain_loops; /* the owner of the sinks that plain loops open: they get nothing of a trainer's own */
 /* those that get what `owner` has; a trainer's get nothing of a loop without one */
 static size_t enter_sinks(const void *owner, log_sink out[static 16]) {
     pthread_mutex_lock(&lg.lock);
     size_t n = 0;
     for (size_t i = 0; i < lg.n_sinks; i++)
-        if (!lg.sinks[i].owner || lg.sinks[i].owner == owner) out[n++] = lg.sinks[i];
+        if (!lg.sinks[i].owner || lg.sinks[i].owner == (owner ? owner : &plain_loops)) out[n++] = lg.sinks[i];
     lg.in_sinks++, in_sinks++;
     pthread_mutex_unlock(&lg.lock);
     return n;
@@ -279,13 +280,18 @@ void log_set_default_sinks(void (*open)(void)) {
 static bool shared_sinks(void) {
     bool any = false;
     pthread_mutex_lock(&lg.lock);
-    for (size_t i = 0; i < lg.n_sinks; i++) any = any || !lg.sinks[i].owner;
+    for (size_t i = 0; i < lg.n_sinks; i++) any = any || !lg.sinks[i].owner || lg.sinks[i].owner == &plain_loops;
     pthread_mutex_unlock(&lg.lock);
     return any;
 }
 
+static __thread bool opens_defaults;
+
 void log_open_default_sinks(void) {
-    if (!shared_sinks() && default_sinks && !atomic_exchange(&defaults_opened, true)) default_sinks();
+    if (shared_sinks() || !default_sinks || atomic_exchange(&defaults_opened, true)) return;
+    opens_defaults = true;
+    default_sinks();
+    opens_defaults = false;
 }
 
 bool log_give_artifact(const log_artifact *a) {
@@ -302,7 +308,7 @@ void log_add_sink(const log_sink *s) {
     pthread_mutex_lock(&lg.lock);
     if (lg.n_sinks < BASE_COUNT(lg.sinks)) {
         lg.sinks[lg.n_sinks] = *s;
-        lg.sinks[lg.n_sinks++].owner = log_owner();
+        lg.sinks[lg.n_sinks++].owner = opens_defaults ? &plain_loops : log_owner();
     }
     pthread_mutex_unlock(&lg.lock);
 }

@@ -179,6 +179,7 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     log_artifacts_send();
     log_remove_sink(&sink);
     train_leave(t, &outer_pass);
+    train_pass_ended(t, what);
     xt_loader_set_epoch(loader, outer.epoch, outer.next);
     config_tell(t);
     if (ok && tb.text.len)

@@ -105,14 +105,7 @@ static void forget_empty_run(xt_trainer *t) {
     bool fresh = t->run_dir_fresh;
     t->run_dir_fresh = false;
     if (!fresh || t->at.micro_batches || !t->run_dir) return;
-    for (size_t i = 0; i < t->n_sinks; i++) log_remove_sink(&t->sinks[i]);
-    t->n_sinks = 0;
-    history_free(t->history);
-    t->history = NULL;
-    if (run_dir_unmake(t->run_dir) && !t->quiet)
-        log_msg(XT_SEV_INFO, "nothing was trained: %s is not kept", t->run_dir);
-    base_free(t->run_dir);
-    t->run_dir = NULL;
+    train_forget_run(t, "nothing was trained");
 }
 
 static void end_fit(xt_trainer *t, bool ok) {

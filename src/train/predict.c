@@ -84,6 +84,7 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
     log_drain();
     config_tell(t);
     train_leave(t, &outer_pass);
+    train_pass_ended(t, "xt_predict");
     xt_loader_set_epoch(loader, outer.epoch, outer.next);
     lazy_at_rest();
     return ok && !lazy_pending() ? 0 : train_report(s);

@@ -149,12 +149,57 @@ static xt_status open_run(xt_trainer *t) {
     return NULL;
 }
 
-/* A pass without a fit before it: what it logs is written where the program chose loggers; a validation's table, and
- * xt_trainer_metric, need none. */
+void train_forget_run(xt_trainer *t, const char *why) {
+    for (size_t i = 0; i < t->n_sinks; i++) log_remove_sink(&t->sinks[i]);
+    t->n_sinks = 0;
+    history_free(t->history);
+    t->history = NULL;
+    if (run_dir_unmake(t->run_dir) && !t->quiet) log_msg(XT_SEV_INFO, "%s: %s is not kept", why, t->run_dir);
+    base_free(t->run_dir);
+    t->run_dir = NULL;
+}
+
+/* --- the run of a pass without a fit before it --- */
+static void row_written(void *user, const log_row *row) {
+    xt_trainer *t = user;
+    t->pass_wrote = t->pass_wrote || (row->n && !row->aside);
+}
+
+/* Of those loggers that it chose; the others show it or not. */
+static bool artifact_written(void *user, const log_artifact *a) {
+    xt_trainer *t = user;
+    (void)a;
+    t->pass_wrote = t->pass_wrote || strstr(t->o.loggers, "tensorboard");
+    return false;
+}
+
+/* Looks whether anything comes; a logger of the program's own has been opened, and decides what it leaves. */
+static void watch_pass(xt_trainer *t) {
+    t->pass_opened = t->n_sinks && t->n_sinks < BASE_COUNT(t->sinks) && t->run_dir_fresh && !t->n_loggers;
+    t->pass_wrote = false;
+    if (!t->pass_opened) return;
+    t->sinks[t->n_sinks] = (log_sink){.row = row_written, .artifact = artifact_written, .user = t};
+    log_add_sink(&t->sinks[t->n_sinks++]);
+}
+
+void train_pass_ended(xt_trainer *t, const char *what) {
+    char why[64];
+    bool opened = t->pass_opened;
+    t->pass_opened = false;
+    if (!opened || t->pass_wrote) return;
+    snprintf(why, sizeof why, "%s has logged nothing", what);
+    train_forget_run(t, why);
+}
+
+/* What it logs is written where the program chose loggers; a validation's table, and xt_trainer_metric, need none. */
 xt_status train_open_for_pass(xt_trainer *t, const char *what) {
     bool chosen = t->o.logger != XT_OFF && (t->o.loggers || t->n_loggers);
     if (t->fitting || t->n_sinks || !chosen) return NULL;
-    XT_TRY(open_run(t));
+    log_frame own = log_enter(&t->log, true); /* what they get is the trainer's, not a plain loop's behind the pass */
+    xt_status s = open_run(t);
+    if (!s) watch_pass(t);
+    log_leave(own);
+    if (s) return s;
     t->run_dir_fresh = false; /* a fit with nothing left to do leaves what the pass has written */
     if (t->n_sinks && !t->quiet) log_msg(XT_SEV_INFO, "%s writes to %s", what, t->run_dir);
     return NULL;

@@ -141,6 +141,7 @@ struct xt_trainer {
     xt_tensor loss_state; /* [2] first and last loss, written by the steps' programs, read once at the end */
     bool loss_begins;
     bool run_dir_fresh; /* made for this fit */
+    bool pass_opened, pass_wrote; /* a pass has opened the run; and written something there */
     char *run_dir, *saved_last; /* saved_last: the newest last.ckpt of this trainer; NULL = none */
     checkpoint_log log_sums;
     checkpoint_ranks own_buffers;
@@ -300,6 +301,8 @@ extern const char *const callback_modes[]; /* of .mode in tables of options: xt_
 /* start.c */
 xt_status train_begin(xt_trainer *t, const xt_src *src); /* module, optimizer, run folder, header, resume */
 xt_status train_open_for_pass(xt_trainer *t, const char *what); /* the loggers, where there are to be some */
+void train_pass_ended(xt_trainer *t, const char *what); /* a pass that has written nothing leaves no folder */
+void train_forget_run(xt_trainer *t, const char *why); /* closes the loggers, and removes the folder if it is bare */
 void train_sweep_behind(const xt_trainer *t); /* what the run that was resumed left unfinished */
 xt_status train_strategy(xt_trainer *t, const xt_src *src); /* makes the mesh that .strategy needs; once */
 xt_status train_module(xt_trainer *t, const xt_task *task);

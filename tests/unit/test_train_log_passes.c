@@ -90,8 +90,41 @@ static void without_loggers_no_folder(void **state) {
     }
 }
 
+/* Nor does one whose passes log nothing, be it one that logs later. */
+static void without_a_row_no_folder(void **state) {
+    (void)state;
+    what = NUMBER;
+    for (int which = 0; which < PASSES; which++) {
+        xt_trainer *t = TEST_TRAINER(.loggers = "csv,tensorboard,jsonl", .checkpointing = XT_OFF);
+        place = "nowhere";
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(run(t, (pass)which), 0);
+            assert_null(xt_trainer_run_dir(t));
+        }
+        char runs[300];
+        snprintf(runs, sizeof runs, "%s/default", dir);
+        DIR *d = opendir(runs);
+        for (struct dirent *e; d && (e = readdir(d));) assert_null(strstr(e->d_name, "version"));
+        if (d) closedir(d);
+        place = "step";
+        if (which == PREDICTS) what = TEXT;
+        assert_int_equal(run(t, (pass)which), 0);
+        assert_non_null(xt_trainer_run_dir(t));
+        found f = look(xt_trainer_run_dir(t));
+        if (which != PREDICTS)
+            same("metrics.csv", f.rows[0], "0=7");
+        else
+            same("the event file", f.others[2], "0 0");
+        char removed[600];
+        snprintf(removed, sizeof removed, "rm -rf '%s'", runs);
+        xt_trainer_free(t);
+        assert_int_equal(system(removed), 0);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(passes_alone_write), T(without_loggers_no_folder)};
+    const struct CMUnitTest tests[] = {T(passes_alone_write), T(without_loggers_no_folder), T(without_a_row_no_folder)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
