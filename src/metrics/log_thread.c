@@ -3,6 +3,7 @@
  * engine up (log_engine.c); only what notes something for it (log_record.c, log_artifact.c, log_state.c) opens it. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "lazy/core/exit.h"
 #include "metrics/log_job.h"
@@ -53,11 +54,19 @@ static void finish(void *user) {
     log_close();
 }
 
+/* The device's threads go on beneath the exit handlers behind ours, which take down what they use. */
+static void wait_in_flight(void) {
+    enum { PATIENCE_MS = 1000 };
+    for (int ms = 0; ms < PATIENCE_MS && lazy_in_flight() > 0 && !lazy_on_reader(); ms++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 /* The program ends without xt_finish. Rows that are on their way need no step of this thread any more. */
 static void unfinished(void) {
     const log_engine *e = log_engine_peek();
     if (!lazy_pending()) log_wait_at_exit();
     if (e) log_plain_tell_lost(e);
+    wait_in_flight();
 }
 
 /* --- opened and freed --- */

@@ -5,7 +5,6 @@
 #include "lazy/core/listeners.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 static struct {
@@ -44,19 +43,11 @@ static bool is_unfinished(void) {
     return !atomic_load(&forked_from) && !dev.finished && getpid() == dev.pid;
 }
 
-/* The device's threads go on beneath the exit handlers behind ours, which take down what they use. */
-static void wait_in_flight(void) {
-    enum { PATIENCE_MS = 1000 };
-    for (int ms = 0; ms < PATIENCE_MS && lazy_in_flight() > 0 && !lazy_on_reader(); ms++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
-
 static void unfinished(void) {
     static atomic_bool told;
     void (*tell)(void) = atomic_load(&at_unfinished);
     if (atomic_exchange(&told, true)) return;
     if (tell) tell();
-    wait_in_flight();
 }
 
 /* Before the ranks' group is closed, which has an exit handler of its own: the last rows and steps need it. */
