@@ -55,7 +55,8 @@ ends() {
         CPU_NUM_DEVICES=2 timeout 100 ./ends "$1" $([ $ranks = 1 ] || echo launched) >out 2>&1 </dev/null
         check "$1, $ranks ranks: it ends" [ $? = 0 ]
         check "$1, $ranks ranks: the rows are there" [ "$(steps)" = "$2" ]
-        check "$1, $ranks ranks: what is lost is told" [ "$(grep -c 'what was logged since the last row' out)" = "$([ -n "$3" ]; echo $((1 - $?)))" ]
+        check "$1, $ranks ranks: what is lost is told" \
+            [ "$(grep -c 'what was logged since the last row' out)" = "$([ -n "$3" ]; echo $((1 - $?)))" ]
         [ -z "$3" ] || check "with its line" grep -q "ends.c:$line: xt_log \"$4\": .*without xt_finish()" out
     done
 }

@@ -45,7 +45,8 @@ static int go(int rank, void *user) {
     (void)rank;
     (void)user;
     for (int i = 0; i < 64; i++) a[i][i % 4] = (float)i / 64, y[i] = i % 3;
-    xt_loader *l = xt_loader_new(xt_array_dataset(a, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_I64, {0}}, 64), .batch = 4);
+    xt_dataset *rows = xt_array_dataset(a, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_I64, {0}}, 64);
+    xt_loader *l = xt_loader_new(rows, .batch = 4);
     if (strcmp(who, "trainer") == 0) {
         xt_task task = {.net = net, .training_step = step, .configure_optimizers = sgd};
         return xt_fit(xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 2, .checkpointing = XT_OFF), &task, l, NULL);

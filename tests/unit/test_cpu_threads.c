@@ -18,8 +18,8 @@
 static const char *self;
 static bool all_rows;
 enum { MOST = 8 };
-/* Other sets have other code of OpenBLAS's and oneDNN's, which no sanitizer looks into: one set is enough there, and one
- * number of threads. */
+/* Other sets have other code of OpenBLAS's and oneDNN's, which no sanitizer looks into: one set and one number of
+ * threads are enough there. */
 #ifdef __SANITIZE_ADDRESS__
 enum { SETS = 1 };
 static const int numbers_of_threads[] = {3};
