@@ -7,6 +7,7 @@ struct lazy_mode {
     uint64_t module;
     bool evaluates, optimized;
     bool trains; /* though it evaluates */
+    bool stepped; /* its optimizer, since a module was last put back into training mode */
 };
 
 /* NULL: a module of which nothing was said; made where there is memory, if `make`. */
@@ -27,6 +28,13 @@ static void stepped(lazy_ctx *c, struct lazy_mode *m) {
         at->uncounted = 0;
     }
     m->trains = m->evaluates;
+    m->stepped = true;
+}
+
+/* What is trained from here on shows by the steps to come. */
+static void trains_again(lazy_ctx *c, struct lazy_mode *m) {
+    for (size_t i = 0; m->evaluates && i < c->n_modes; i++) c->modes[i].stepped = false;
+    m->evaluates = m->trains = false;
 }
 
 void lazy_module_now(uint64_t module, lazy_module_is what) {
@@ -35,7 +43,7 @@ void lazy_module_now(uint64_t module, lazy_module_is what) {
     struct lazy_mode *m = c ? mode_of(c, module, news) : NULL;
     if (!m) return;
     switch (what) {
-    case LAZY_MODULE_TRAINING: m->evaluates = m->trains = false; break;
+    case LAZY_MODULE_TRAINING: trains_again(c, m); break;
     case LAZY_MODULE_EVALUATING:
         m->evaluates = true;
         m->trains = false;
@@ -46,16 +54,21 @@ void lazy_module_now(uint64_t module, lazy_module_is what) {
     }
 }
 
+/* Of several modules with optimizers those count that are trained now; before anything is, any that evaluates does. */
 bool lazy_evaluates(void) {
     const lazy_ctx *c = lazy_ctx_there();
-    size_t optimized = 0, evaluated = 0, others = 0;
+    size_t optimized = 0, evaluated = 0, trained = 0, trained_evaluated = 0, others = 0;
     for (size_t i = 0; c && i < c->n_modes; i++) {
-        bool evaluates = c->modes[i].evaluates && !c->modes[i].trains;
-        optimized += c->modes[i].optimized;
-        evaluated += c->modes[i].optimized && evaluates;
+        const struct lazy_mode *m = &c->modes[i];
+        bool evaluates = m->evaluates && !m->trains, is_trained = m->optimized && m->stepped;
+        optimized += m->optimized;
+        evaluated += m->optimized && evaluates;
+        trained += is_trained;
+        trained_evaluated += is_trained && evaluates;
         others += evaluates;
     }
-    return optimized ? evaluated == optimized : others > 0;
+    if (trained) return trained_evaluated == trained;
+    return optimized ? evaluated > 0 : others > 0;
 }
 
 bool lazy_stepped_evaluating(void) {
