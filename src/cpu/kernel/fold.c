@@ -4,10 +4,11 @@
  * Dims, merged where neighbours are both kept or both reduced, alternate. Where the innermost are kept, a row of
  * results folds row after row. Where they are reduced, a row of partial results does, and is folded in halves at the
  * end (sums of types that simd.h has are of a whole run at once); short innermost dims are gathered, so that a row is
- * many results' elements. Regions that are not known to commute (an argmax keeps the left one of two NaN; pairs that
- * compose) meet elements in their order, as the specification asks: a row of partial results then has a stretch of
- * neighbours behind each, and neighbours are folded at the end. Few results of much work are made in `parts` pieces, by
- * a rule that looks at shapes only. Initial values join once, at the end. f16 accumulates in f32. */
+ * many results' elements (those sums take short runs that lie one behind the other as they are). Regions that are not
+ * known to commute (an argmax keeps the left one of two NaN; pairs that compose) meet elements in their order, as the
+ * specification asks: a row of partial results then has a stretch of neighbours behind each, and neighbours are folded
+ * at the end. Few results of much work are made in `parts` pieces, by a rule that looks at shapes only. Initial values
+ * join once, at the end. f16 accumulates in f32. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/kernel/region_order.h"
 #include "cpu/kernel/region_rows.h"
@@ -23,6 +24,8 @@ typedef struct fold_state {
     bool widen; /* f16 operands are folded as f32 */
     bool gathered;
     void (*sum)(void *out, const void *x, int64_t n); /* of a run, where that is what the region folds to; or NULL */
+    /* of many short runs, one behind the other; or NULL */
+    void (*short_sums)(void *out, const void *x, int64_t rows, int64_t n);
     region_order order;
     xt_dtype type[MOST];
     fold_axes axes;
@@ -246,6 +249,10 @@ static void kept_rows(void *ctx, int64_t begin, int64_t end, int thread) {
                 n = width - col < ROW ? width - col : ROW;
         int64_t base = cpu_fold_at(k, keeps, s->axes.keep_dims, s->axes.keep_strides) + col * step,
                 from = reduced * p / s->parts, to = reduced * (p + 1) / s->parts;
+        if (s->short_sums) {
+            s->short_sums(w.acc[0], (const char *)r->in[0] + (size_t)base * s->elem[0], n, reduced);
+            from = to;
+        }
         for (int64_t i = from; i < to; i++) {
             int64_t at = s->gathered
                              ? cpu_fold_at(i / s->axes.run, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) +
@@ -361,7 +368,7 @@ CPU_LOWER(fold) {
     fold_op known;
     vprog_type v;
     if (n == 1 && cpu_fold_of(&op->regions[0], &known) && known == FOLD_SUM && vprog_type_of(t->dtype, &v))
-        s->sum = simd_get()->sum[v];
+        s->sum = simd_get()->sum[v], s->short_sums = simd_get()->short_sums[v];
     xt_status st = make_region(b, op, s, &ok);
     if (st || !ok) {
         region_state_free(s);
@@ -369,11 +376,12 @@ CPU_LOWER(fold) {
     }
     classify(t, dims, n_dims, s);
     if (s->axes.run < SHORTEST_SUM) s->sum = NULL;
+    if (!s->gathered || s->axes.n_red || s->axes.keep_strides[s->axes.n_keep - 1] != s->axes.run) s->short_sums = NULL;
     s->order = region_order_of(op->regions[0].block, n);
     for (size_t j = 0; j < n; j++) s->type[j] = op->in[j]->type->dtype;
     int64_t tasks = s->axes.inner_reduced && !s->gathered ? s->axes.keep : s->outputs / ROW + 1;
     s->parts = 1;
-    if (tasks < 16 && t->count > 65536) {
+    if (tasks < 16 && t->count > 65536 && !s->short_sums) {
         int64_t most = s->axes.inner_reduced && !s->gathered ? s->axes.red * s->axes.run / (4 * ROW)
                        : s->gathered                         ? s->axes.red * s->axes.run / 4
                                                              : s->axes.red / 4;
