@@ -191,10 +191,51 @@ static void a_name_that_validations_log_otherwise(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* Another network has an optimizer too, and stays in training mode beside a validation: it is never trained (0), or was
+ * before the first one's passes (1); or both are trained, and validated together (2). */
+static void check_beside(const char *run, int how, int unused) {
+    (void)unused;
+    plain p = {xt_module_new(net, NULL), NULL}, q = {xt_module_new(net, NULL), NULL};
+    xt_loader *val = data(3);
+    xt_log_every_n_steps(2);
+    if (how == 0) xt_sgd(q.m, .lr = 0.1);
+    for (int k = 0; how == 1 && k < 2; k++) {
+        train_step(&q, batch());
+        xt_mark_step();
+    }
+    if (how == 1) { /* its own validation */
+        xt_eval(q.m);
+        xt_train(q.m);
+    }
+    for (int epoch = 0; epoch < 2; epoch++) {
+        for (int k = 0; k < 4; k++) {
+            train_step(&p, batch());
+            if (how == 2) train_step(&q, batch());
+            xt_mark_step();
+        }
+        xt_eval(p.m);
+        if (how == 2) xt_eval(q.m);
+        for (xt_batch b; xt_next(val, &b);) xt_log_value("v", 5 + epoch);
+        xt_train(p.m);
+        if (how == 2) xt_train(q.m);
+    }
+    xt_finish();
+    same("v", rows_of(run, "v"),
+         how == 1 ? "validate/epoch@6=5 validate/epoch@10=6" : "validate/epoch@4=5 validate/epoch@8=6");
+}
+
+static void others_that_are_not_trained_do_not_count(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    for (int how = 0; how < 3; how++) in_a_child(check_beside, how, 0);
+    assert_int_equal(wrong, 0);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {T(a_validation_over_arrays_is_of_its_step),
                                        T(without_xt_train_validations_have_their_rows),
-                                       T(a_name_that_validations_log_otherwise)};
+                                       T(a_name_that_validations_log_otherwise),
+                                       T(others_that_are_not_trained_do_not_count)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
