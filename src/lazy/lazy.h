@@ -280,7 +280,8 @@ void lazy_note_freeze(const xt_src *src); /* parameters were frozen or unfrozen 
 void lazy_note_momentum(const xt_src *src); /* an optimizer that had stepped got a momentum here: another such cause */
 void lazy_mode_toggle(const xt_src *src, uint64_t module); /* src: where it was turned; NULL = inside the library */
 /* modes.c: what this thread's modules are for, by the same numbers. A program evaluates while what its optimizers train
- * is in evaluation mode (a teacher that always is says nothing); without an optimizer, while any module is. */
+ * is in evaluation mode (a teacher that always is says nothing, nor does a module whose optimizer has not stepped since
+ * one was last put back into training mode); without an optimizer, while any module is. */
 typedef enum lazy_module_is {
     LAZY_MODULE_TRAINING,
     LAZY_MODULE_EVALUATING,

@@ -43,7 +43,7 @@ static xt_tensor weight_as(const xt_src *src, weights *w, xt_dtype d) {
     xt_tensor *t = as == XT_F64 ? &w->twice : &w->single;
     if (!t->slot) {
         lazy_begin(src);
-        *t = lazy_wrap(ops_number(src, "xt_ema_update", as, w->value, NULL), "xt_ema_update");
+        *t = lazy_wrap(ops_number(src, "xt_ema_update (1 - decay)", as, w->value, NULL), "xt_ema_update");
     }
     return *t;
 }
