@@ -233,9 +233,8 @@ static void others_that_are_not_trained_do_not_count(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(a_validation_over_arrays_is_of_its_step),
-                                       T(without_xt_train_validations_have_their_rows),
-                                       T(a_name_that_validations_log_otherwise),
-                                       T(others_that_are_not_trained_do_not_count)};
+    const struct CMUnitTest tests[] = {
+        T(a_validation_over_arrays_is_of_its_step), T(without_xt_train_validations_have_their_rows),
+        T(a_name_that_validations_log_otherwise), T(others_that_are_not_trained_do_not_count)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
