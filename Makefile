@@ -58,7 +58,7 @@ asan: deps
 tsan: deps
 	@tests/run.sh $(BUILD) slow:tsan
 
-## make docs         the reference of the public headers as HTML, in BUILD/docs (needs Debian's doxygen)
+## make docs         the reference of the public headers and the documents as HTML, in BUILD/docs (needs doxygen)
 docs:
 	@tools/docs.sh $(BUILD)/docs
 
