@@ -21,6 +21,7 @@ for command in fit validate test predict generate bench plan run launch cache to
         kinds=$((kinds + 1))
         values=(-1 nan 1e999 '' 7x)
         case $said in *': a whole number'*) values+=(1.5 99999999999999999999999) ;; esac
+        [ -n "${ASAN_BUILD:-}" ] && values=(-1) # one reader has them all; the plain build tries the others
         for value in "${values[@]}"; do
             refused "'$value' is no value for $option: a " $command $option "$value"
         done
