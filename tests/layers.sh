@@ -105,6 +105,8 @@ folders=$(printf '%s\n' "${!may[@]}" | paste -sd'|')
 verdict "$(grep -rnE --exclude-dir=device "^#include \"($folders)/" cli models examples include 2>/dev/null)"
 # A thread may use what the process may (src/base/cpus.h).
 verdict "$(grep -rn --include=*.c 'pthread_create(' src | grep -v '^src/base/cpus')"
+# Another thread may be reading the environment (env_set).
+verdict "$(grep -rnE --include=*.c '\b(set|unset|put|clear)env\(' src | grep -vE '^src/base/env.c|:[0-9]+: ?[/*]')"
 # A program that a test links has the library's sanitizers, or the script says what it does where there are some.
 verdict "$(for t in tests/cli/*.sh tests/examples/*.sh; do
     grep -q ASAN_BUILD "$t" && continue

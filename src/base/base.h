@@ -249,6 +249,12 @@ bool env_flag(const char *name, bool fallback); /* 1/on/true/yes, 0/off/false/no
 /* Which of the n values it has; the first when unset; a value that is none of them is reported and ignored. */
 int env_choice(const char *name, int n, const char *const *values);
 bool env_has_word(const char *name, const char *word); /* comma-separated list: XT_DEBUG=compile,exec */
+/* Set for this process and its children while other threads may read the environment, which setenv() and its kin do not
+ * allow. Their memory stays. False: out of memory, and nothing is changed. */
+bool env_set(const char *name, const char *value);
+bool env_put(const char *line); /* "NAME=value", copied */
+bool env_default(const char *name, const char *value); /* only when it is unset */
+bool env_unset(const char *name);
 void env_report_unknown(void); /* once per process; also answers PT_XLA_DEBUG */
 
 /* --- options.c: one table per option struct feeds C, flags, config files, environment, --help, checkpoints. --- */

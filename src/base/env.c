@@ -1,6 +1,7 @@
 /* Environment variables. env.def is the list of all that the library reads under its own prefix, so a misspelt one can
  * be told from a known one: a variable that silently does nothing is the worst kind of setting. */
 #include <assert.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -73,6 +74,68 @@ bool env_has_word(const char *name, const char *word) {
     return false;
 }
 
+/* --- changing it ---
+ * setenv() frees the array it grows while another thread may be in getenv(), the user's or a library's: a program whose
+ * threads were at work while the first device opened died there. Here a new array takes its place, and all that were
+ * stay as they are. */
+typedef struct array {
+    struct array *older;
+    char *lines[];
+} array;
+static array *arrays; /* guarded by `changing`, as whoever else of ours changes the environment */
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+
+/* `line`: name=value, which stays; NULL: without the name. */
+static bool put(const char *name, size_t n, char *line) {
+    size_t count = 0, at = 0;
+    pthread_mutex_lock(&changing);
+    char **now = environ;
+    while (now && now[count]) count++;
+    array *a = base_malloc(sizeof *a + (count + 2) * sizeof a->lines[0]);
+    bool placed = !line;
+    for (size_t i = 0; a && i < count; i++) {
+        bool same = strncmp(now[i], name, n) == 0 && now[i][n] == '=';
+        if (same && placed) continue;
+        a->lines[at++] = same ? line : now[i];
+        placed |= same;
+    }
+    if (a) {
+        if (!placed) a->lines[at++] = line;
+        a->lines[at] = NULL;
+        a->older = arrays;
+        arrays = a;
+        __atomic_store_n(&environ, a->lines, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&changing);
+    return a;
+}
+
+bool env_put(const char *line) {
+    char *copy = base_strndup(line, strlen(line));
+    if (copy && put(copy, strcspn(copy, "="), copy)) return true;
+    base_free(copy);
+    return false;
+}
+
+bool env_set(const char *name, const char *value) {
+    const char *now = getenv(name);
+    if (now && strcmp(now, value) == 0) return true;
+    str line = STR_INIT;
+    str_printf(&line, "%s=%s", name, value);
+    bool done = !line.failed && env_put(str_cstr(&line));
+    str_free(&line);
+    return done;
+}
+
+bool env_default(const char *name, const char *value) {
+    return getenv(name) || env_set(name, value);
+}
+
+bool env_unset(const char *name) {
+    return !getenv(name) || put(name, strlen(name), NULL);
+}
+
+/* --- misspelt ones --- */
 static void report_unknown(const char *name) {
     const char *near = text_nearest(name, names, BASE_COUNT(names));
     if (near)

@@ -231,7 +231,7 @@ static bool without_gpu(const char *path) {
     xt_status s = device_count("CUDA", &n, &source);
     bool none = !s && n == 0;
     xt_status_free(s);
-    if (none && !env_has_word("XT_DEBUG", "plugin")) setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
+    if (none && !env_has_word("XT_DEBUG", "plugin")) env_default("TF_CPP_MIN_LOG_LEVEL", "3");
     return none;
 }
 

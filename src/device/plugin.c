@@ -77,7 +77,7 @@ static void read_attributes(device_plugin *p) {
  * libgomp uses when there are more threads than cores; who sets a policy keeps it. It is read when the library is
  * loaded, hence from the environment and here. */
 static void calm_waiting_threads(void) {
-    if (!getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "1000", 0);
+    if (!getenv("OMP_WAIT_POLICY")) env_default("GOMP_SPINCOUNT", "1000");
 }
 
 /* libtpu asks a metadata server on the network and keeps a lock file unless it is told not to: where no TPU is, these
@@ -92,7 +92,7 @@ void device_quiet_tpu(void) {
     bool said = false;
     for (size_t i = 0; i < BASE_COUNT(tpu_env); i++) {
         if (getenv(tpu_env[i][0])) continue;
-        setenv(tpu_env[i][0], tpu_env[i][1], 1);
+        env_set(tpu_env[i][0], tpu_env[i][1]);
         said = true;
     }
     if (said && env_has_word("XT_DEBUG", "plugin"))

@@ -58,6 +58,6 @@ __attribute__((constructor)) static void at_load(void) {
     char mine[600];
     snprintf(mine, sizeof mine, "%d:%p:%s (version %s)", (int)getpid(), (void *)problem, own_path(), XT_VERSION);
     look_for_copies();
-    setenv(loaded, mine, 1);
+    env_set(loaded, mine);
     lazy_refuse_when(diag_disagreement);
 }

@@ -122,7 +122,7 @@ static xt_status launch(const xt_src *src, xt_rank_fn fn, void *arg, const xt_la
             XT_TRY(status_at(load_symbol(o->module, o->symbol, &fn), src));
             arg = (void *)o->arg_text;
         }
-        if (o->device && !w->launched) setenv("XT_DEVICE", o->device, 1);
+        if (o->device && !w->launched) env_set("XT_DEVICE", o->device);
         *out_code = run_here(fn, arg);
         return NULL;
     }

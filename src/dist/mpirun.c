@@ -77,7 +77,7 @@ static xt_status run_mpirun(const mpirun_group *group) {
     if (ok) ok = VEC_PUSH(args, count, cap, NULL);
     if (!st && !ok) st = status_oom(4096, "mpirun's arguments");
     if (!st) {
-        for (size_t i = 0; i < BASE_COUNT(defaults); i++) setenv(defaults[i][0], defaults[i][1], 0);
+        for (size_t i = 0; i < BASE_COUNT(defaults); i++) env_default(defaults[i][0], defaults[i][1]);
         fflush(NULL);
         execv(mpirun, args);
         st = status_errno("running", mpirun);
@@ -279,7 +279,7 @@ static void start_child(const mpirun_group *group, int out, int err) {
         int null = open("/dev/null", O_RDONLY);
         if (null >= 0) dup2(null, STDIN_FILENO);
     }
-    for (size_t i = 0; i < group->n_env; i++) setenv(group->env[i][0], group->env[i][1], 1);
+    for (size_t i = 0; i < group->n_env; i++) env_set(group->env[i][0], group->env[i][1]);
     xt_status st = run_mpirun(group);
     log_msg(XT_SEV_ERROR, "xtrain launch: %s", status_message(st));
     _exit(1);

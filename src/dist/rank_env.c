@@ -111,11 +111,8 @@ xt_status rank_env_adopt(void) {
     /* one entry: somebody has divided them */
     if (kind == KIND_CUDA && (!gpus || strchr(gpus, ','))) cuda_env(w->local_rank, &env);
     if (!st && env.failed) st = status_oom(1024, "a rank's environment");
-    for (size_t i = 0; i < env.n && !st; i++) {
-        char *value = strchr(env.items[i], '=');
-        *value = 0;
-        if (setenv(env.items[i], value + 1, 1) != 0) st = status_errno("setting", env.items[i]);
-    }
+    for (size_t i = 0; i < env.n && !st; i++)
+        if (!env_put(env.items[i])) st = status_oom(1024, "a rank's environment");
     env_free(&env);
     return st;
 }

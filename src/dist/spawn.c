@@ -151,7 +151,7 @@ static void run_function(const launcher *l, const env_list *env, int out, int er
     }
     close(out);
     close(err);
-    for (size_t i = 0; i < env->n; i++) putenv(env->items[i]); /* lives as long as this process */
+    for (size_t i = 0; i < env->n; i++) env_put(env->items[i]);
     setvbuf(stdout, NULL, _IOLBF, 0); /* a pipe is the launcher's matter; users expect lines as they come */
     world_set(NULL);
     coll_run_group_forget();

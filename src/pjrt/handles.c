@@ -131,8 +131,8 @@ void face_handle_free(void *p, size_t n) {
     else
         l->first = r;
     l->last = r;
+    ASAN_POISON_MEMORY_REGION(r + 1, grains * FACE_GRAIN - sizeof *r); /* before another thread may be given it */
     pthread_mutex_unlock(&l->lock);
-    ASAN_POISON_MEMORY_REGION(r + 1, grains * FACE_GRAIN - sizeof *r);
 }
 
 /* --- who holds it --- */

@@ -97,8 +97,8 @@ static void child(const plan_program *p, const char *topology, const char *dump_
         in = open("/dev/null", O_RDONLY);
     if (in >= 0) dup2(in, 0);
     if (to >= 0) dup2(to, 1), dup2(to, 2);
-    setenv("XT_POSTMORTEM", "off", 1); /* one that is ended for being late is no crash of the user's */
-    setenv("TF_CPP_MIN_LOG_LEVEL", "2", 0); /* XLA's name for how much its plugins print */
+    env_set("XT_POSTMORTEM", "off"); /* one that is ended for being late is no crash of the user's */
+    env_default("TF_CPP_MIN_LOG_LEVEL", "2"); /* XLA's name for how much its plugins print */
     if (!a) _exit(2);
     a->result.stats = no_stats;
     xt_status s = device_topology_open(topology, &t);

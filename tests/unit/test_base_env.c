@@ -1,7 +1,10 @@
 /* What the environment says: XT_* variables and their typos, the launchers' variables; and the way messages leave. */
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -244,6 +247,58 @@ static void default_sink(void **state) {
     assert_stderr("[rank 1] i\n[rank 1] second line\n\r[rank 1] p[rank 1] w\n[rank 1] e\n");
 }
 
+static void changes(void **state) {
+    (void)state;
+    assert_true(env_default("XT_LOG_LEVEL", "error") && env_default("XT_LOG_LEVEL", "debug"));
+    assert_string_equal(getenv("XT_LOG_LEVEL"), "error");
+    const char *was = getenv("XT_LOG_LEVEL");
+    assert_true(env_set("XT_LOG_LEVEL", "debug") && env_put("XT_LOG_LEVEL_OF_NOBODY=a=b"));
+    assert_string_equal(getenv("XT_LOG_LEVEL"), "debug");
+    assert_string_equal(getenv("XT_LOG_LEVEL_OF_NOBODY"), "a=b");
+    assert_string_equal(was, "error"); /* what was given stays */
+    setenv("XT_LOG_LEVEL", "info", 1); /* the C library's own changes and ours follow each other */
+    assert_true(env_unset("XT_LOG_LEVEL_OF_NOBODY") && env_unset("XT_LOG_LEVEL_OF_NOBODY"));
+    assert_null(getenv("XT_LOG_LEVEL_OF_NOBODY"));
+    assert_string_equal(getenv("XT_LOG_LEVEL"), "info");
+    assert_true(env_unset("XT_LOG_LEVEL"));
+    assert_null(getenv("XT_LOG_LEVEL"));
+}
+
+static atomic_bool stop;
+static void *reader(void *missed) {
+    while (!atomic_load(&stop)) {
+        const char *home = getenv("XT_THERE_ALL_THE_TIME");
+        if (getenv("XT_NEVER_THERE") || !home || strcmp(home, "1") != 0) atomic_store((atomic_bool *)missed, true);
+    }
+    return NULL;
+}
+
+/* With setenv() readers died in getenv(). */
+static void readers_may_be_there(void **state) {
+    (void)state;
+    enum { READERS = 3, ROUNDS = 200 };
+    pthread_t threads[READERS];
+    atomic_bool missed = false;
+    atomic_store(&stop, false);
+    assert_true(env_set("XT_THERE_ALL_THE_TIME", "1"));
+    for (size_t i = 0; i < READERS; i++) assert_int_equal(pthread_create(&threads[i], NULL, reader, &missed), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "XT_CHANGED_%d", i);
+        assert_true(env_set(name, "1"));
+        sched_yield();
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "XT_CHANGED_%d", i);
+        assert_true(env_unset(name));
+    }
+    atomic_store(&stop, true);
+    for (size_t i = 0; i < READERS; i++) pthread_join(threads[i], NULL);
+    assert_false(atomic_load(&missed));
+    assert_true(env_unset("XT_THERE_ALL_THE_TIME"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(worlds, clean),
@@ -254,6 +309,8 @@ int main(void) {
         cmocka_unit_test_setup(messages_are_whole_lines, clean),
         cmocka_unit_test_setup(a_sink_may_log, clean),
         cmocka_unit_test_setup(default_sink, clean),
+        cmocka_unit_test_setup(changes, clean),
+        cmocka_unit_test_setup(readers_may_be_there, clean),
     };
     return cmocka_run_group_tests(tests, clean, restore);
 }

@@ -56,5 +56,5 @@ void blas_cores_check_wish(void) {
              "OPENBLAS_CORETYPE=%s: this processor does not have the instructions of those kernels, so OpenBLAS "
              "chooses by the processor; unset the variable",
              wish);
-    unsetenv("OPENBLAS_CORETYPE");
+    env_unset("OPENBLAS_CORETYPE");
 }
