@@ -16,6 +16,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import torch_names  # noqa: E402
 
+import fields  # noqa: E402
+
 SUFFIX = r"(_opt_at|_opt|_at|_)$"
 
 
@@ -64,6 +66,7 @@ class Item:
             self.name = ""
         m_struct = re.match(r"typedef (?:struct|enum|union)\b.*?\b(\w+);\s*$", code, flags=re.S)
         self.struct = m_struct.group(1) if kind == "code" and m_struct else ""
+        self.type = fields.Type(text, bare) if kind == "code" and fields.TYPE.match(text) else None
         self.public = self.name.startswith(("xt_", "XT_")) and not self.name.endswith("_") and \
             not self.options and not self.name.endswith("_H")
         self.body = code[m.end():] if m else ""
@@ -140,6 +143,10 @@ def read(path):
             own += [bare(c) for c in behind or []]
             if of_options and not item.name.endswith("_"):
                 own = [t for t in of_options if t not in own] + own
+            if item.type:
+                own = list(leading) + [t for t in item.type.docs if t not in leading]
+                if not item.type.name and len(item.type.members) == 1:
+                    item.type.members[0].docs = own
             item.docs, item.above, item.section = own, above, section
             if own and (item.public or item.kind == "code"):
                 above = item
@@ -166,6 +173,7 @@ class Headers:
     def __init__(self, folder):
         self.items = {h: read(os.path.join(folder, h)) for h in sorted(os.listdir(folder))}
         self.comments = {h: [t for i in items for t in i.docs] for h, items in self.items.items()}
+        self.texts = {h: [bare(i.text) for i in items if i.kind == "comment"] for h, items in self.items.items()}
         for h, items in self.items.items():
             for i in items:
                 i.header = h
@@ -177,6 +185,17 @@ class Headers:
         for i in list(self.names.values()):
             for callee in self.made_of(i) if i.kind == "macro" else []:
                 self.callers.setdefault(callee, i.name)
+        self.everywhere = fields.shared(self.texts["base.h"])
+        self.shared = {h: {**self.everywhere, **fields.shared(texts)} for h, texts in self.texts.items()}
+        self.defaults = {}
+        self.zero = {"xt_switch": "off"}
+        self.values = {m.name: m.docs for items in self.items.values() for i in items
+                       if i.type and i.type.kind == "enum" for m in i.type.members if m.docs}
+        for i in [i for items in self.items.values() for i in items]:
+            if i.options:
+                self.defaults[i.name[len("XT_DEFAULTS_"):]] = fields.defaults(i.body.replace("\\\n", " "))
+            elif i.type and i.type.kind == "enum" and i.type.name and i.type.name != "xt_dtype":
+                self.zero.setdefault(i.type.name, i.type.members[0].name)
         self.options = {}
         for i in self.names.values():
             for struct in self.words_of(i) if i.kind == "macro" else []:
@@ -204,7 +223,8 @@ class Headers:
                 return [text]
         return []
 
-    def doc(self, item, asked=()):
+    def doc(self, item, asked=(), sections=True):
+        """Texts for an item; without `sections`, nothing where nobody speaks of it."""
         if item.struct and not item.docs and item.struct in self.options:
             return [f"Options of {', '.join(self.options[item.struct])}."]
         if item.docs or not item.public or item.name in asked:
@@ -212,6 +232,8 @@ class Headers:
         spelled = re.search(r"XT_SPELLED_\(\"(?:\w+: )?(.*)\"\)", item.body)
         if spelled:
             return ["A word of PyTorch's that does not compile: " + spelled.group(1).replace('\\"', '"')]
+        if item.name in self.values:
+            return self.values[item.name]
         asked = (*asked, item.name)
         stem = re.sub(SUFFIX, "", item.name)
         for other in (stem, stem + "_at", stem + "_opt", stem + "_opt_at"):
@@ -220,7 +242,7 @@ class Headers:
                 return found.docs
         number = re.match(r"(xt_\w+?)_{0,2}(?:_of)?_scalar$", stem)
         if number and number.group(1) in self.names:
-            return [f"{number.group(1)} with a number.", *self.doc(self.names[number.group(1)], asked)]
+            return [f"{number.group(1)} with a number.", *self.doc(self.names[number.group(1)], asked, sections)]
         if found := self.mentioned(item):
             return found
         above = item.above
@@ -235,15 +257,103 @@ class Headers:
                 target = re.sub(SUFFIX, "", made[0])
                 same = re.sub(r"\s+", " ", args.group(1)).strip().replace("__VA_ARGS__", "...")
                 as_text = "As " + (same if same.startswith(made[0] + "(") and "XT_HERE" not in same else target) + "."
-                rest = self.doc(self.names[made[0]], asked)
+                rest = self.doc(self.names[made[0]], asked, sections)
+                if not rest and not sections:
+                    return []
                 if target != item.name:
                     return [as_text, *rest]
                 if rest:
                     return rest
         caller = self.callers.get(item.name)
         if caller and caller not in asked:
-            return [f"What {caller} calls.", *self.doc(self.names[caller], asked)]
-        return [item.section] if item.section else above.docs if above else []
+            rest = self.doc(self.names[caller], asked, sections)
+            return [f"What {caller} calls.", *rest] if rest or sections else []
+        return [] if not sections else [item.section] if item.section else above.docs if above else []
+
+    def wordless(self, item):
+        """Whether nobody speaks of a function itself: it has its section's words alone, and no name of PyTorch's."""
+        return not self.doc(item, sections=False) and not pytorch().get(re.sub(SUFFIX, "", item.name))
+
+    def words_of(self, item):
+        """Our names in a macro's text and in those of its private macros, in order."""
+        out, todo = {}, [item.body]
+        while todo:
+            for word in re.findall(r"\b(?:xt|XT)_\w+", todo.pop()):
+                if word not in out and word not in (item.name, "XT_HERE"):
+                    out[word] = True
+                    if word.endswith("_") and word in self.bodies:
+                        todo.append(self.bodies[word])
+        return list(out)
+
+    def made_of(self, item):
+        return [w for w in self.words_of(item) if w in self.names and w.startswith("xt_")]
+
+    def mentioned(self, item):
+        """A comment of its header that speaks of it by name."""
+        for text in self.comments[item.header]:
+            if re.search(rf"\b{item.name}\b", text):
+                return [text]
+        return []
+
+    def doc(self, item, asked=(), sections=True):
+        """Texts for an item; without `sections`, nothing where nobody speaks of it."""
+        if item.struct and not item.docs and item.struct in self.options:
+            return [f"Options of {', '.join(self.options[item.struct])}."]
+        if item.docs or not item.public or item.name in asked:
+            return item.docs
+        spelled = re.search(r"XT_SPELLED_\(\"(?:\w+: )?(.*)\"\)", item.body)
+        if spelled:
+            return ["A word of PyTorch's that does not compile: " + spelled.group(1).replace('\\"', '"')]
+        if item.name in self.values:
+            return self.values[item.name]
+        asked = (*asked, item.name)
+        stem = re.sub(SUFFIX, "", item.name)
+        for other in (stem, stem + "_at", stem + "_opt", stem + "_opt_at"):
+            found = self.names.get(other)
+            if found and found is not item and found.docs:
+                return found.docs
+        number = re.match(r"(xt_\w+?)_{0,2}(?:_of)?_scalar$", stem)
+        if number and number.group(1) in self.names:
+            return [f"{number.group(1)} with a number.", *self.doc(self.names[number.group(1)], asked, sections)]
+        if found := self.mentioned(item):
+            return found
+        above = item.above
+        constants = above and item.kind == above.kind == "macro" and not item.body.startswith("(") and \
+            not above.body.startswith("(")
+        if above and above.name and (constants or stem.startswith(re.sub(SUFFIX, "", above.name))):
+            return above.docs
+        if item.kind == "macro":
+            args = re.match(r"\([^)]*\)\s*(.*)$", item.body.replace("\\\n", " "), flags=re.S)
+            made = self.made_of(item)
+            if made and args:
+                target = re.sub(SUFFIX, "", made[0])
+                same = re.sub(r"\s+", " ", args.group(1)).strip().replace("__VA_ARGS__", "...")
+                as_text = "As " + (same if same.startswith(made[0] + "(") and "XT_HERE" not in same else target) + "."
+                rest = self.doc(self.names[made[0]], asked, sections)
+                if not rest and not sections:
+                    return []
+                if target != item.name:
+                    return [as_text, *rest]
+                if rest:
+                    return rest
+        caller = self.callers.get(item.name)
+        if caller and caller not in asked:
+            rest = self.doc(self.names[caller], asked, sections)
+            return [f"What {caller} calls.", *rest] if rest or sections else []
+        return [] if not sections else [item.section] if item.section else above.docs if above else []
+
+    def by_section(self, item):
+        """Whether a function has only the words of its section, or of what stands above it."""
+        docs = self.doc(item)
+        return not item.docs and bool(docs) and (docs == [item.section] or item.above is not None and
+                                                 docs is item.above.docs)
+
+    def words(self, item, member):
+        """What a field or a value has to say: nothing where nobody says anything."""
+        docs = member.docs or [t for t in [self.shared[item.header].get(member.name)] if t]
+        if docs and item.type.name in self.defaults and member.name != "struct_size":
+            docs = docs + fields.default_text(member, docs, self.defaults[item.type.name], self.zero)
+        return docs
 
     def text(self, item):
         docs = self.doc(item)
@@ -251,6 +361,14 @@ class Headers:
             return docs
         names = pytorch().get(re.sub(SUFFIX, "", item.name), [])
         return docs + ([f"PyTorch: {', '.join(names)}."] if names else [])
+
+
+def type_name(item):
+    """What a typedef or an enum gives a name to; "" for an enum of values alone."""
+    if item.type:
+        return item.type.name
+    m = re.match(r"typedef\b.*?(?:\(\*(\w+)\)\(|(\w+);)", re.sub(r"/\*.*?\*/", "", item.text, flags=re.S), re.S)
+    return m.group(1) or m.group(2) if m else ""
 
 
 def block(texts):
@@ -272,11 +390,23 @@ def header(headers, name):
                     yield block(texts)
                 yield re.sub(r"/\*.*?\*/", "", item.text, flags=re.S)
                 continue
-            if (texts := headers.doc(item)) and not item.trailing:
+            if (texts := headers.doc(item)) and not (item.trailing and not item.type):
                 yield block(texts)
-            yield comments(item.text, False)
+            if item.type:
+                yield from lines_of_type(headers, item)
+            else:
+                yield comments(item.text, False)
         else:
             yield item.text
+
+
+def lines_of_type(headers, item):
+    yield item.type.head
+    for member in item.type.members:
+        if texts := headers.words(item, member):
+            yield block(texts)
+        yield member.text + ("," if item.type.kind == "enum" else ";")
+    yield item.type.tail
 
 
 def lines_of_cpp(lines):
