@@ -12,6 +12,9 @@
  *  - Options have names: xt_sgd(net, .lr = 0.1). A value without one does not compile, or is an error.
  *  - Option structs start with `struct_size`; the macros fill it; in a struct you fill by hand (xt_dataset_desc) 0
  *    means this header's.
+ *     .struct_size: sizeof the struct as the program knows it, by which older and newer libraries tell its fields
+ *     .user: what the struct's functions get as their `user`; the library hands it on and never looks into it
+ *     .free_user: called with `user` when its owner is gone, or could not be made; NULL: nothing is to be freed
  *  - An explicit 0 is 0. What a call with named options leaves out has the default that the struct's list
  *    (XT_DEFAULTS_...) says, 0 or NULL where the list has none. Who calls a function behind a macro (X_at, X_opt) with
  * a struct made by hand says all of it: begin with XT_OPTS(xt_adamw_opts, .lr = 0.1), for a field that such a struct
@@ -48,10 +51,11 @@ extern "C" {
 /* --- Source positions ---
  * Every graph-building name is a macro that passes XT_HERE, so every report can name the caller's own line without
  * debug information. The struct is read during the call only. */
+/* A line of the program: where a call stands. */
 typedef struct xt_src {
-    const char *file;
-    int line;
-    const char *func;
+    const char *file; /* as __FILE__ has it; kept as it is */
+    int line; /* from 1; 0 = not known */
+    const char *func; /* the function around the call, __func__ */
 } xt_src;
 
 #ifdef __cplusplus
@@ -59,6 +63,7 @@ typedef struct xt_src {
 struct xt_src_here_ : xt_src {
     operator const xt_src *() const { return this; }
 };
+/* The caller's own line, as an argument: what the macros pass to the functions behind them. */
 #define XT_HERE (static_cast<const xt_src *>(xt_src_here_{{__FILE__, __LINE__, __func__}}))
 extern "C" {
 #else
@@ -203,7 +208,9 @@ extern "C" {
     struct type##_defaults_ {           \
         XT_DEFAULTS_##type(XT_DEFAULT_) \
     };
+/* in C++ the field's default from its struct's list, in C nothing: the macros of the calls have it there */
 #define XT_IS(type, field) = type##_defaults_::field
+/* the same of struct_size, which has the struct's size */
 #define XT_SIZE(type) = sizeof(type)
 #else
 #define XT_DEFAULTS_OF(type)
@@ -247,42 +254,43 @@ extern "C" {
 #define XT_MAX_RANK 8
 
 /* --- Element types: the numbers are PJRT_Buffer_Type's, so the device boundary needs no translation. --- */
+/* The type of a tensor's elements. The host has one byte for a bool and for each type of fewer than 8 bits. */
 typedef enum xt_dtype {
-    XT_DTYPE_NONE = 0,
-    XT_BOOL = 1,
-    XT_I8 = 2,
-    XT_I16 = 3,
-    XT_I32 = 4,
-    XT_I64 = 5,
-    XT_U8 = 6,
-    XT_U16 = 7,
-    XT_U32 = 8,
-    XT_U64 = 9,
-    XT_F16 = 10,
-    XT_F32 = 11,
-    XT_F64 = 12,
-    XT_BF16 = 13,
-    XT_C64 = 14,
-    XT_C128 = 15,
-    XT_F8E5M2 = 16,
-    XT_F8E4M3FN = 17,
-    XT_F8E4M3B11FNUZ = 18,
-    XT_F8E5M2FNUZ = 19,
-    XT_F8E4M3FNUZ = 20,
-    XT_I4 = 21,
-    XT_U4 = 22,
-    XT_TOKEN = 23,
-    XT_I2 = 24,
-    XT_U2 = 25,
-    XT_F8E4M3 = 26,
-    XT_F8E3M4 = 27,
-    XT_F8E8M0FNU = 28,
-    XT_F4E2M1FN = 29,
-    XT_I1 = 30,
-    XT_U1 = 31,
-    XT_F6E2M3FN = 32,
-    XT_F6E3M2FN = 33,
-    XT_DTYPE_COUNT
+    XT_DTYPE_NONE = 0, /* no dtype: of {0}, and of options that leave the choice to the function */
+    XT_BOOL = 1, /* 0 or 1 */
+    XT_I8 = 2, /* int8_t */
+    XT_I16 = 3, /* int16_t */
+    XT_I32 = 4, /* int32_t */
+    XT_I64 = 5, /* int64_t: indices and labels */
+    XT_U8 = 6, /* uint8_t: pictures */
+    XT_U16 = 7, /* uint16_t */
+    XT_U32 = 8, /* uint32_t */
+    XT_U64 = 9, /* uint64_t */
+    XT_F16 = 10, /* IEEE half: 5 bits of exponent, 10 of mantissa */
+    XT_F32 = 11, /* float */
+    XT_F64 = 12, /* double */
+    XT_BF16 = 13, /* bfloat16: float's 8 bits of exponent, 7 of mantissa */
+    XT_C64 = 14, /* complex of two floats */
+    XT_C128 = 15, /* complex of two doubles */
+    XT_F8E5M2 = 16, /* 8 bits: 5 of exponent, 2 of mantissa, with infinities (gradients) */
+    XT_F8E4M3FN = 17, /* 8 bits: 4 of exponent, 3 of mantissa, NaN but no infinity (weights) */
+    XT_F8E4M3B11FNUZ = 18, /* as XT_F8E4M3FNUZ, exponent bias 11 */
+    XT_F8E5M2FNUZ = 19, /* as XT_F8E5M2 without infinities and -0, bias 16 */
+    XT_F8E4M3FNUZ = 20, /* as XT_F8E4M3FN without -0, bias 8 */
+    XT_I4 = 21, /* -8 to 7 */
+    XT_U4 = 22, /* 0 to 15 */
+    XT_TOKEN = 23, /* no number: the order of effects in a StableHLO program; no tensor has it */
+    XT_I2 = 24, /* -2 to 1 */
+    XT_U2 = 25, /* 0 to 3 */
+    XT_F8E4M3 = 26, /* as XT_F8E4M3FN with infinities (IEEE's way) */
+    XT_F8E3M4 = 27, /* 8 bits: 3 of exponent, 4 of mantissa, with infinities */
+    XT_F8E8M0FNU = 28, /* 8 bits of exponent alone: a power of two, the scale of a block of numbers */
+    XT_F4E2M1FN = 29, /* 4 bits: 2 of exponent, 1 of mantissa; no NaN, no infinity */
+    XT_I1 = 30, /* -1 and 0 */
+    XT_U1 = 31, /* 0 and 1 */
+    XT_F6E2M3FN = 32, /* 6 bits: 2 of exponent, 3 of mantissa; no NaN, no infinity */
+    XT_F6E3M2FN = 33, /* 6 bits: 3 of exponent, 2 of mantissa; no NaN, no infinity */
+    XT_DTYPE_COUNT /* how many there are: no dtype */
 } xt_dtype;
 #ifdef __cplusplus
 #define XT_DTYPE_(dtype) (dtype)
@@ -421,28 +429,33 @@ XT_API size_t xt_dtype_size(xt_dtype t); /* bytes of one element on the host; su
 /* A dtype and a shape; the rank is the number of dims before the first 0. {XT_F32, {1, 28, 28}}; a scalar is {XT_I64}
  * among options, elsewhere {XT_I64, {0}} where -Wextra is to be silent. */
 typedef struct xt_spec {
-    xt_dtype dtype;
-    int64_t dims[XT_MAX_RANK];
+    xt_dtype dtype; /* of the elements */
+    int64_t dims[XT_MAX_RANK]; /* up to the first 0 */
 } xt_spec;
 
 /* --- Switches: in C true and false are as good. XT_DEFAULT is what is said of the option: for one that depends on
  * where it is asked for, what it is without being named. --- */
-typedef enum xt_switch { XT_OFF = 0, XT_ON = 1, XT_DEFAULT = 2 } xt_switch;
+/* An option that is on or off. */
+typedef enum xt_switch {
+    XT_OFF = 0, /* no */
+    XT_ON = 1, /* yes */
+    XT_DEFAULT = 2 /* what the option is when nobody names it */
+} xt_switch;
 
 /* How several numbers become one: logged values (metrics.h: to XT_LAST) and losses (losses.h: mean, sum, none, batch
  * mean); collectives (collective.h: sum, mean, min, max, product, and, or). Zero: the mean, for collectives the sum. */
 typedef enum xt_reduce {
-    XT_REDUCE_DEFAULT = 0,
-    XT_MEAN,
-    XT_SUM,
-    XT_MIN,
-    XT_MAX,
-    XT_LAST,
-    XT_NONE,
-    XT_BATCH_MEAN,
-    XT_PRODUCT,
-    XT_AND,
-    XT_OR
+    XT_REDUCE_DEFAULT = 0, /* as said above: the mean, or the sum */
+    XT_MEAN, /* the mean of all */
+    XT_SUM, /* the sum of all */
+    XT_MIN, /* the smallest; of a `mode`: smaller is better */
+    XT_MAX, /* the largest; of a `mode`: larger is better */
+    XT_LAST, /* the newest alone */
+    XT_NONE, /* none: each stays a value of its own */
+    XT_BATCH_MEAN, /* the sum divided by dim 0 (xt_kl_div) */
+    XT_PRODUCT, /* all multiplied */
+    XT_AND, /* all true; integers: bit by bit */
+    XT_OR /* one true; integers: bit by bit */
 } xt_reduce;
 
 /* --- Status ---
@@ -450,26 +463,28 @@ typedef enum xt_reduce {
  * context added on the way up. It belongs to whoever receives it, and reading or freeing it is what counts as having
  * looked at it: `if (xt_save(net, path)) ...` alone leaves an error that ends the program at its next step, so a
  * program that goes on without says xt_status_free(s). */
+/* What kind of error a status is. */
 typedef enum xt_code {
-    XT_OK = 0,
-    XT_CANCELLED = 1,
-    XT_UNKNOWN = 2,
-    XT_INVALID_ARGUMENT = 3,
-    XT_DEADLINE_EXCEEDED = 4,
-    XT_NOT_FOUND = 5,
-    XT_ALREADY_EXISTS = 6,
-    XT_PERMISSION_DENIED = 7,
-    XT_RESOURCE_EXHAUSTED = 8,
-    XT_FAILED_PRECONDITION = 9,
-    XT_ABORTED = 10,
-    XT_OUT_OF_RANGE = 11,
-    XT_UNIMPLEMENTED = 12,
-    XT_INTERNAL = 13,
-    XT_UNAVAILABLE = 14,
-    XT_DATA_LOSS = 15,
-    XT_UNAUTHENTICATED = 16
+    XT_OK = 0, /* no error: a status that is NULL */
+    XT_CANCELLED = 1, /* given up because somebody asked for it */
+    XT_UNKNOWN = 2, /* of a plugin or a peer that does not say */
+    XT_INVALID_ARGUMENT = 3, /* the call is wrong whatever the state: shapes, options, malformed files */
+    XT_DEADLINE_EXCEEDED = 4, /* it took longer than it may: a rank, a compiler */
+    XT_NOT_FOUND = 5, /* no such file, name, plugin or class */
+    XT_ALREADY_EXISTS = 6, /* what was to be made is there */
+    XT_PERMISSION_DENIED = 7, /* the system does not let this user */
+    XT_RESOURCE_EXHAUSTED = 8, /* no memory (host or device), no disk space, no file handles */
+    XT_FAILED_PRECONDITION = 9, /* right, but not in this state: something else has to come before, or is over */
+    XT_ABORTED = 10, /* ended because something else failed: another rank, a pending error */
+    XT_OUT_OF_RANGE = 11, /* behind the end: a step of a schedule that is over, an index */
+    XT_UNIMPLEMENTED = 12, /* not there: an op of a device, a version of a format */
+    XT_INTERNAL = 13, /* a mistake of the library or of a plugin: please report it */
+    XT_UNAVAILABLE = 14, /* a device or a host does not answer now */
+    XT_DATA_LOSS = 15, /* a file or a transfer is damaged or cut */
+    XT_UNAUTHENTICATED = 16 /* of a plugin whose device asks who is there */
 } xt_code;
 
+/* An error, or NULL: success. An opaque handle; xt_status_free. */
 typedef struct xt_status_s *xt_status;
 
 XT_API xt_code xt_status_code(xt_status s); /* XT_OK for NULL */
@@ -500,6 +515,7 @@ XT_API XT_CHECK xt_status xt_read_file(const char *path, char **out, size_t *n);
 /* As reading, for a file that is read where it lies: a regular file alone. *out_fd is the caller's to close, -1 after
  * an error. */
 XT_API XT_CHECK xt_status xt_open_file(const char *path, int *out_fd);
+/* n bytes as the whole of a file, in place of what was there: as said of writing above. */
 XT_API XT_CHECK xt_status xt_write_file(const char *path, const void *data, size_t n);
 /* A folder, with those above it; one that is there is fine. Nothing is made through a link that another user made.
  * *out_made, which may be NULL: it was not there before. */
@@ -515,8 +531,17 @@ XT_API XT_CHECK xt_status xt_make_folder(const char *path, bool *out_made);
 /* --- Output ---
  * Summaries, progress, warnings and reports go through one sink, stderr by default. `text` is whole lines (progress
  * repaints start with '\r'). Called from any thread, one call at a time. NULL restores the default. */
-typedef enum xt_severity { XT_SEV_DEBUG, XT_SEV_INFO, XT_SEV_PROGRESS, XT_SEV_WARNING, XT_SEV_ERROR } xt_severity;
+/* How important a text of the sink is. */
+typedef enum xt_severity {
+    XT_SEV_DEBUG, /* what XT_DEBUG asks for */
+    XT_SEV_INFO, /* summaries and reports */
+    XT_SEV_PROGRESS, /* the progress bar; each replaces the one before */
+    XT_SEV_WARNING, /* the run goes on, but not as meant */
+    XT_SEV_ERROR /* an error that nobody took */
+} xt_severity;
+/* Takes n bytes of text, which are valid during the call; `user` is xt_set_sink's. */
 typedef void (*xt_sink_fn)(xt_severity sev, const char *text, size_t n, void *user);
+/* All output from here on goes to fn; NULL: to stderr again. `user` stays the caller's. */
 XT_API void xt_set_sink(xt_sink_fn fn, void *user);
 
 /* Version of the library that runs, and the check the headers make when a program is linked against another one. */

@@ -2,9 +2,16 @@
  * call), clips if asked, updates parameters in place and consumes the gradients. It records; nothing waits. Learning
  * rates are device scalars: changing one never recompiles. schedule.h has their schedules.
  *
- * Parameters without a gradient are left alone, and so is their state. Every optimizer takes `.clip_norm` (largest norm
- * of all gradients together, after averaging; 0 = off), `.clip_norm_type` (2, 1, HUGE_VAL for the largest element,
- * any p > 0) and `.clip_value`; `.maximize` climbs.
+ * Parameters without a gradient are left alone, and so is their state. What options mean that several have:
+ *     .lr: learning rate, 0 and above; changed later by schedules, xt_optimizer_set_lr and groups
+ *     .weight_decay: L2 penalty: so much of a parameter is added to its gradient; 0 = none
+ *     .momentum: factor of the running sum of gradients, 0 to 1; 0 = none is kept
+ *     .beta1, .beta2: decay of the running means of gradients and of their squares, 0 to 1
+ *     .eps: added to the root of the squares' mean, which the step is divided by
+ *     .clip_norm: largest norm of all gradients together, after averaging over ranks; 0 = off
+ *     .clip_norm_type: the p of that norm: 2, 1, HUGE_VAL for the largest element, any above 0
+ *     .clip_value: largest absolute value of an element of the gradients; 0 = off
+ *     .maximize: on: climbs, for what is to grow
  *
  *     xt_optimizer *opt = xt_adamw(net, .lr = 3e-4, .weight_decay = 0.1, .clip_norm = 1);
  *     xt_optimizer_group(opt, "*.bias", .weight_decay = 0);
@@ -18,6 +25,7 @@
 extern "C" {
 #endif
 
+/* A rule that updates the parameters of a module, with its states, groups and schedules. */
 typedef struct xt_optimizer xt_optimizer;
 /* Made over the parameters that net has or will have. Of a child, xt_adam(xt_sub(net, "head", -1), ...), over those of
  * that child and of all below it: torch.optim.Adam(net.head.parameters()); xt_zero_grad and clipping keep to them, and
@@ -29,14 +37,14 @@ XT_DEFAULTS_OF(xt_sgd_opts)
 typedef struct XT_OPTIONS_ xt_sgd_opts {
     size_t struct_size XT_SIZE(xt_sgd_opts);
     double lr XT_IS(xt_sgd_opts, lr);
-    double momentum; /* [0,1) */
-    double dampening;
+    double momentum;
+    double dampening; /* share of each gradient that stays out of the momentum, [0,1]; 0 with Nesterov's */
     double weight_decay;
-    xt_switch nesterov; /* default off */
-    double clip_norm; /* 0 = off; after averaging */
+    xt_switch nesterov; /* default off; on: looks one step ahead along the momentum, which it needs */
+    double clip_norm;
     double clip_value;
     double clip_norm_type XT_IS(xt_sgd_opts, clip_norm_type);
-    xt_switch maximize; /* default off */
+    xt_switch maximize;
 } xt_sgd_opts;
 #define xt_sgd(...) XT_SGD_(__VA_ARGS__, ) /* torch.optim.SGD: plain, with momentum, Nesterov's too */
 #define XT_SGD_(net, ...) xt_sgd_opt(XT_HERE, net, XT_OPTS(xt_sgd_opts, __VA_ARGS__))
@@ -51,9 +59,12 @@ typedef struct XT_OPTIONS_ xt_adamw_opts {
     double lr XT_IS(xt_adamw_opts, lr);
     double beta1 XT_IS(xt_adamw_opts, beta1), beta2 XT_IS(xt_adamw_opts, beta2);
     double eps XT_IS(xt_adamw_opts, eps);
-    double weight_decay XT_IS(xt_adamw_opts, weight_decay); /* XT_AUTO: 0.01 for adamw, 0 for adam */
+    /* XT_AUTO: 0.01 for adamw, 0 for adam. AdamW shrinks parameters by lr times this, Adam adds so much of them to their
+     * gradients; 0 = none */
+    double weight_decay XT_IS(xt_adamw_opts, weight_decay);
     double clip_norm, clip_value, clip_norm_type XT_IS(xt_adamw_opts, clip_norm_type);
-    xt_switch amsgrad, maximize; /* default off */
+    xt_switch amsgrad; /* default off; on: divides by the largest second moment so far */
+    xt_switch maximize;
     /* 32: the moments are as wide as the parameters (xt_optimizer_set_state_dtype); 8: of parameters with at least 4096
      * numbers they are integers of 8 bits, with a factor for each 256 of them: 2 bytes a parameter for 8. Not with
      * amsgrad. */
@@ -71,8 +82,9 @@ XT_DEFAULTS_OF(xt_adagrad_opts)
 typedef struct XT_OPTIONS_ xt_adagrad_opts {
     size_t struct_size XT_SIZE(xt_adagrad_opts);
     double lr XT_IS(xt_adagrad_opts, lr);
-    double lr_decay, weight_decay;
-    double initial_accumulator_value;
+    double lr_decay; /* the rate falls as 1 / (1 + (t - 1) lr_decay) in step t; 0 = it stays */
+    double weight_decay;
+    double initial_accumulator_value; /* where the sums of squared gradients begin; 0 and above */
     double eps XT_IS(xt_adagrad_opts, eps);
     double clip_norm, clip_value, clip_norm_type XT_IS(xt_adagrad_opts, clip_norm_type);
     xt_switch maximize;
@@ -86,11 +98,12 @@ XT_DEFAULTS_OF(xt_rmsprop_opts)
 typedef struct XT_OPTIONS_ xt_rmsprop_opts {
     size_t struct_size XT_SIZE(xt_rmsprop_opts);
     double lr XT_IS(xt_rmsprop_opts, lr);
-    double alpha XT_IS(xt_rmsprop_opts, alpha);
+    double alpha XT_IS(xt_rmsprop_opts, alpha); /* decay of the running mean of squared gradients, [0,1] */
     double eps XT_IS(xt_rmsprop_opts, eps);
     double weight_decay, momentum;
     double clip_norm, clip_value, clip_norm_type XT_IS(xt_rmsprop_opts, clip_norm_type);
-    xt_switch centered, maximize;
+    xt_switch centered; /* default off; on: divides by the standard deviation: a mean of gradients is kept too */
+    xt_switch maximize;
 } xt_rmsprop_opts;
 #define xt_rmsprop(...) XT_RMSPROP_(__VA_ARGS__, ) /* torch.optim.RMSprop */
 #define XT_RMSPROP_(net, ...) xt_rmsprop_opt(XT_HERE, net, XT_OPTS(xt_rmsprop_opts, __VA_ARGS__))
@@ -101,8 +114,9 @@ XT_DEFAULTS_OF(xt_adadelta_opts)
 typedef struct XT_OPTIONS_ xt_adadelta_opts {
     size_t struct_size XT_SIZE(xt_adadelta_opts);
     double lr XT_IS(xt_adadelta_opts, lr);
+    /* decay of the running means of squared gradients and of squared updates, [0,1] */
     double rho XT_IS(xt_adadelta_opts, rho);
-    double eps XT_IS(xt_adadelta_opts, eps);
+    double eps XT_IS(xt_adadelta_opts, eps); /* added under both roots */
     double weight_decay;
     double clip_norm, clip_value, clip_norm_type XT_IS(xt_adadelta_opts, clip_norm_type);
     xt_switch maximize;
@@ -142,8 +156,9 @@ XT_DEFAULTS_OF(xt_lion_opts)
 typedef struct XT_OPTIONS_ xt_lion_opts {
     size_t struct_size XT_SIZE(xt_lion_opts);
     double lr XT_IS(xt_lion_opts, lr);
+    /* share of the momentum in the direction, and the decay of the momentum itself; 0 to 1 */
     double beta1 XT_IS(xt_lion_opts, beta1), beta2 XT_IS(xt_lion_opts, beta2);
-    double weight_decay;
+    double weight_decay; /* a step shrinks parameters by lr times this; 0 = none */
     double clip_norm, clip_value, clip_norm_type XT_IS(xt_lion_opts, clip_norm_type);
     xt_switch maximize;
 } xt_lion_opts;
@@ -161,7 +176,7 @@ typedef struct XT_OPTIONS_ xt_lamb_opts {
     double lr XT_IS(xt_lamb_opts, lr);
     double beta1 XT_IS(xt_lamb_opts, beta1), beta2 XT_IS(xt_lamb_opts, beta2);
     double eps XT_IS(xt_lamb_opts, eps);
-    double weight_decay XT_IS(xt_lamb_opts, weight_decay);
+    double weight_decay XT_IS(xt_lamb_opts, weight_decay); /* share of the parameter in the direction; 0 = none */
     double clip_norm, clip_value, clip_norm_type XT_IS(xt_lamb_opts, clip_norm_type);
     xt_switch maximize;
 } xt_lamb_opts;
@@ -175,12 +190,15 @@ XT_API xt_optimizer *xt_lamb_opt(const xt_src *src, xt_module *net, xt_lamb_opts
 XT_DEFAULTS_OF(xt_adafactor_opts)
 typedef struct XT_OPTIONS_ xt_adafactor_opts {
     size_t struct_size XT_SIZE(xt_adafactor_opts);
-    double lr XT_IS(xt_adafactor_opts, lr);
+    double lr XT_IS(xt_adafactor_opts, lr); /* the most; 1 / sqrt(step) where that is less */
+    /* second moments decay by 1 - t^beta2_decay in step t; [-10,0] */
     double beta2_decay XT_IS(xt_adafactor_opts, beta2_decay);
-    double eps1 XT_IS(xt_adafactor_opts, eps1); /* XT_AUTO: the dtype's machine epsilon */
+    double eps1 XT_IS(xt_adafactor_opts, eps1); /* least root of a second moment; XT_AUTO: the dtype's epsilon */
+    /* least root mean square of a parameter: steps are in proportion to it */
     double eps2 XT_IS(xt_adafactor_opts, eps2);
-    double d XT_IS(xt_adafactor_opts, d); /* clipping threshold */
-    double weight_decay;
+    /* largest root mean square of an update in front of its rate: a larger update is scaled to it */
+    double d XT_IS(xt_adafactor_opts, d);
+    double weight_decay; /* a step shrinks parameters by lr times this; 0 = none */
     double clip_norm, clip_value, clip_norm_type XT_IS(xt_adafactor_opts, clip_norm_type);
     xt_switch maximize;
 } xt_adafactor_opts;
@@ -195,7 +213,9 @@ XT_DEFAULTS_OF(xt_rprop_opts)
 typedef struct XT_OPTIONS_ xt_rprop_opts {
     size_t struct_size XT_SIZE(xt_rprop_opts);
     double lr XT_IS(xt_rprop_opts, lr); /* where step sizes begin; a schedule changes nothing */
+    /* factors of an element's step size: where its gradient turned, [0,1], and where not, 1 and above */
     double eta_minus XT_IS(xt_rprop_opts, eta_minus), eta_plus XT_IS(xt_rprop_opts, eta_plus);
+    /* bounds of the step sizes */
     double step_min XT_IS(xt_rprop_opts, step_min), step_max XT_IS(xt_rprop_opts, step_max);
     double clip_norm, clip_value, clip_norm_type XT_IS(xt_rprop_opts, clip_norm_type);
     xt_switch maximize;
@@ -210,6 +230,7 @@ XT_DEFAULTS_OF(xt_asgd_opts)
 typedef struct XT_OPTIONS_ xt_asgd_opts {
     size_t struct_size XT_SIZE(xt_asgd_opts);
     double lr XT_IS(xt_asgd_opts, lr);
+    /* in step t the rate is lr / (1 + lambd lr (t - 1))^alpha, and parameters shrink by lambd times it */
     double lambd XT_IS(xt_asgd_opts, lambd), alpha XT_IS(xt_asgd_opts, alpha);
     double t0 XT_IS(xt_asgd_opts, t0); /* the step from which on it averages */
     double weight_decay;
@@ -245,14 +266,17 @@ XT_DEFAULTS_OF(xt_muon_opts)
 typedef struct XT_OPTIONS_ xt_muon_opts {
     size_t struct_size XT_SIZE(xt_muon_opts);
     double lr XT_IS(xt_muon_opts, lr);
-    double momentum XT_IS(xt_muon_opts, momentum);
+    double momentum XT_IS(xt_muon_opts, momentum); /* decay of the running mean of gradients, [0,1] */
+    /* a step shrinks parameters by lr times this; 0 = none */
     double weight_decay XT_IS(xt_muon_opts, weight_decay);
-    double eps XT_IS(xt_muon_opts, eps);
+    double eps XT_IS(xt_muon_opts, eps); /* least norm that a momentum is divided by before the iterations */
+    /* as AdamW's beta1, beta2 and eps: of parameters that are no matrices */
     double adam_beta1 XT_IS(xt_muon_opts, adam_beta1), adam_beta2 XT_IS(xt_muon_opts, adam_beta2);
-    double adam_eps XT_IS(xt_muon_opts, adam_eps);
+    double adam_eps XT_IS(xt_muon_opts, adam_eps); /* likewise */
     double clip_norm, clip_value, clip_norm_type XT_IS(xt_muon_opts, clip_norm_type);
+    /* iterations of Newton and Schulz, 1 to 99: more bring singular values nearer to 1 */
     int ns_steps XT_IS(xt_muon_opts, ns_steps);
-    xt_switch nesterov XT_IS(xt_muon_opts, nesterov); /* default on */
+    xt_switch nesterov XT_IS(xt_muon_opts, nesterov); /* default on: looks one step ahead along the momentum */
     xt_switch match_rms_adamw; /* default off: adjust_lr_fn "original"; on: "match_rms_adamw" */
     xt_switch maximize;
 } xt_muon_opts;
@@ -263,14 +287,18 @@ XT_API xt_optimizer *xt_muon_opt(const xt_src *src, xt_module *net, xt_muon_opts
 /* torch.optim.LBFGS (Liu and Nocedal 1989): for losses of all the data, by xt_optimizer_step_closure alone. Directions
  * and line search are computed in f64 on the host, of f32 and f64 parameters; one program, that of the closure, runs at
  * each evaluation. No groups and no clipping, and no mesh; ranks average loss and gradients. */
-typedef enum xt_line_search { XT_FIXED_RATE = 0, XT_STRONG_WOLFE = 1 } xt_line_search;
+/* How far an L-BFGS step goes along its direction. */
+typedef enum xt_line_search {
+    XT_FIXED_RATE = 0, /* lr times the direction; less in the very first step */
+    XT_STRONG_WOLFE = 1 /* until the strong Wolfe conditions hold: several evaluations */
+} xt_line_search;
 #define XT_DEFAULTS_xt_lbfgs_opts(is)                                                               \
     is(lr, 1) is(tolerance_grad, 1e-7) is(tolerance_change, 1e-9) is(max_iter, 20) is(max_eval, -1) \
         is(history_size, 100)
 XT_DEFAULTS_OF(xt_lbfgs_opts)
 typedef struct XT_OPTIONS_ xt_lbfgs_opts {
     size_t struct_size XT_SIZE(xt_lbfgs_opts);
-    double lr XT_IS(xt_lbfgs_opts, lr);
+    double lr XT_IS(xt_lbfgs_opts, lr); /* factor of the direction; with a line search its first try */
     double tolerance_grad XT_IS(xt_lbfgs_opts, tolerance_grad); /* done when no gradient is larger */
     double tolerance_change XT_IS(xt_lbfgs_opts, tolerance_change); /* or loss and parameters change by less */
     int max_iter XT_IS(xt_lbfgs_opts, max_iter); /* iterations a step */
@@ -328,7 +356,7 @@ XT_DEFAULTS_OF(xt_group_opts)
 typedef struct XT_OPTIONS_ xt_group_opts {
     size_t struct_size XT_SIZE(xt_group_opts);
     double lr XT_IS(xt_group_opts, lr); /* XT_AUTO: the optimizer's times lr_scale */
-    double lr_scale XT_IS(xt_group_opts, lr_scale);
+    double lr_scale XT_IS(xt_group_opts, lr_scale); /* factor of the optimizer's rate; used where lr is XT_AUTO */
     double weight_decay XT_IS(xt_group_opts, weight_decay); /* XT_AUTO: the optimizer's */
     double momentum XT_IS(xt_group_opts, momentum); /* XT_AUTO: the optimizer's (the Adam family: beta1) */
     xt_switch frozen; /* its parameters are not updated: they are another optimizer's, or nobody's; default off */
@@ -342,6 +370,7 @@ XT_API int xt_optimizer_groups(const xt_optimizer *opt); /* how many, group 0 in
 #define xt_optimizer_set_lr(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_optimizer_set_lr_at(XT_HERE, __VA_ARGS__))
 XT_API void xt_optimizer_set_lr_at(const xt_src *src, xt_optimizer *opt, double lr);
 XT_API double xt_optimizer_lr(const xt_optimizer *opt); /* the rate of group 0 in the coming step; no wait */
+/* the rate of one group, by its number, from the coming step on; the others keep theirs */
 #define xt_optimizer_set_group_lr(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_optimizer_set_group_lr_at(XT_HERE, __VA_ARGS__))
 XT_API void xt_optimizer_set_group_lr_at(const xt_src *src, xt_optimizer *opt, int group, double lr);
 XT_API double xt_optimizer_group_lr(const xt_optimizer *opt, int group); /* likewise */
@@ -369,12 +398,15 @@ typedef struct XT_OPTIONS_ xt_clip_opts {
 #define XT_CLIP_GRAD_NORM_(opt, max, ...) \
     xt_clip_grad_norm_at(XT_HERE, opt, XT_NUMBER_(max), XT_OPTS(xt_clip_opts, __VA_ARGS__))
 XT_API xt_tensor xt_clip_grad_norm_at(const xt_src *src, xt_optimizer *opt, double max, xt_clip_opts o);
+/* xt_clip_grad_norm of all parameters of a module, by hand: without averaging. */
 #define xt_module_clip_grad_norm(m, ...) XT_MODULE_CLIP_GRAD_NORM_(m, __VA_ARGS__, )
 #define XT_MODULE_CLIP_GRAD_NORM_(m, max, ...) \
     xt_module_clip_grad_norm_at(XT_HERE, m, XT_NUMBER_(max), XT_OPTS(xt_clip_opts, __VA_ARGS__))
 XT_API xt_tensor xt_module_clip_grad_norm_at(const xt_src *src, xt_module *m, double max, xt_clip_opts o);
+/* Cuts each element of the gradients to [-max, max], max above 0; averages over ranks first. */
 #define xt_clip_grad_value(opt, max) xt_clip_grad_value_at(XT_HERE, opt, XT_NUMBER_(max))
 XT_API void xt_clip_grad_value_at(const xt_src *src, xt_optimizer *opt, double max);
+/* The same of all parameters of a module, by hand: without averaging. */
 #define xt_module_clip_grad_value(m, max) xt_module_clip_grad_value_at(XT_HERE, m, XT_NUMBER_(max))
 XT_API void xt_module_clip_grad_value_at(const xt_src *src, xt_module *m, double max);
 /* The norm of all gradients (averaged and unscaled, not clipped): after xt_backward, or after xt_optimizer_step in the
@@ -391,21 +423,24 @@ XT_API xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *opt, xt_clip_o
  *     xt_scaler_update(scaler);
  * The step unscales; where a gradient is not finite every parameter and state keeps its value. The update gives the
  * next scale: times backoff after such a step, times growth after growth_interval good ones. */
+/* The factor that keeps gradients of f16 away from 0, and how many steps went well with it. */
 typedef struct xt_loss_scaler xt_loss_scaler;
 #define XT_DEFAULTS_xt_loss_scaler_opts(is) \
     is(init_scale, 65536) is(growth_factor, 2) is(backoff_factor, 0.5) is(growth_interval, 2000) is(enabled, XT_ON)
 XT_DEFAULTS_OF(xt_loss_scaler_opts)
 typedef struct XT_OPTIONS_ xt_loss_scaler_opts {
     size_t struct_size XT_SIZE(xt_loss_scaler_opts);
-    double init_scale XT_IS(xt_loss_scaler_opts, init_scale);
+    double init_scale XT_IS(xt_loss_scaler_opts, init_scale); /* the first factor of the loss */
     double growth_factor XT_IS(xt_loss_scaler_opts, growth_factor); /* > 1 */
     double backoff_factor XT_IS(xt_loss_scaler_opts, backoff_factor); /* < 1 */
-    int64_t growth_interval XT_IS(xt_loss_scaler_opts, growth_interval);
+    int64_t growth_interval XT_IS(xt_loss_scaler_opts, growth_interval); /* good steps in a row until the scale grows */
     xt_switch enabled XT_IS(xt_loss_scaler_opts, enabled); /* default on; off: everything below passes through */
 } xt_loss_scaler_opts;
+/* xt_loss_scaler_new(.init_scale = 1024). NULL, with a pending error, for a number out of its range. */
 #define xt_loss_scaler_new(...) xt_loss_scaler_opt(XT_HERE, XT_OPTS(xt_loss_scaler_opts, __VA_ARGS__))
 XT_API xt_loss_scaler *xt_loss_scaler_opt(const xt_src *src, xt_loss_scaler_opts o);
 XT_API void xt_loss_scaler_free(xt_loss_scaler *s); /* after the optimizers it stepped; xt_finish frees what is left */
+/* The loss times the scale, for xt_backward; of a scaler that is not enabled the loss itself. */
 #define xt_scale_loss(s, loss) xt_scale_loss_at(XT_HERE, s, loss)
 XT_API xt_tensor xt_scale_loss_at(const xt_src *src, xt_loss_scaler *s, xt_tensor loss);
 /* before one's own clipping; xt_scaler_step then does not. An error where there are no gradients, a second time before
@@ -423,11 +458,12 @@ XT_API xt_tensor xt_loss_scale(const xt_loss_scaler *s);
 /* --- State for checkpoints, by PyTorch's names: "conv1.weight.exp_avg", "conv1.weight.momentum_buffer",
  * "optimizer.step" ("optimizer.step.1" where parameters have been updated a different number of times),
  * "loss_scaler.scale". As in module.h. ----------------------------------------------- */
+/* how many there are: those of parameters come into being with their first step */
 XT_API int xt_optimizer_tensors(const xt_optimizer *opt);
-XT_API const char *xt_optimizer_tensor_name(const xt_optimizer *opt, int i);
-XT_API xt_tensor xt_optimizer_tensor(const xt_optimizer *opt, int i);
-/* All of it with rates, step number and schedule, as one safetensors file. Loading before the first step is as good as
- * after. Both wait. */
+XT_API const char *xt_optimizer_tensor_name(const xt_optimizer *opt, int i); /* kept for good; NULL out of range */
+XT_API xt_tensor xt_optimizer_tensor(const xt_optimizer *opt, int i); /* its state, borrowed; none out of range */
+/* All of it with rates, step number and schedule, as one safetensors file, which xt_optimizer_load reads. Loading
+ * before the first step is as good as after. Both wait. */
 #define xt_optimizer_save(opt, path) xt_optimizer_save_at(XT_HERE, opt, path)
 #define xt_optimizer_load(opt, path) xt_optimizer_load_at(XT_HERE, opt, path)
 XT_API XT_CHECK xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *opt, const char *path);

@@ -11,7 +11,9 @@
 extern "C" {
 #endif
 
+/* What trains: options, callbacks, loggers and counts of a run, which xt_fit and its like work with. */
 typedef struct xt_trainer xt_trainer;
+/* Something that a fit calls at its hooks; made by xt_callback_new and the functions below. */
 typedef struct xt_callback xt_callback;
 
 /* What is trained. Only net (or module), training_step and configure_optimizers are needed to fit. `user` is
@@ -19,10 +21,12 @@ typedef struct xt_callback xt_callback;
 typedef struct xt_task {
     xt_module_fn net; /* the trainer makes the module from it ... */
     xt_module *module; /* ... unless one is given here (borrowed) */
-    void *user;
+    void *user; /* passed to all functions, net's too; the caller's */
     xt_tensor (*training_step)(xt_module *net, xt_batch b, void *user); /* returns the loss */
+    /* one batch in eval mode without gradients; logs what it finds ("val/loss") */
     void (*validation_step)(xt_module *net, xt_batch b, void *user);
-    void (*test_step)(xt_module *net, xt_batch b, void *user);
+    void (*test_step)(xt_module *net, xt_batch b, void *user); /* the same of xt_test; NULL: validation_step serves */
+    /* the result for one batch, in eval mode without gradients; needed by xt_predict */
     xt_tensor (*predict_step)(xt_module *net, xt_batch b, void *user);
     /* with its schedules, which the trainer steps: see schedule.h */
     xt_optimizer *(*configure_optimizers)(xt_module *net, void *user);
@@ -42,41 +46,49 @@ typedef struct xt_task {
     void (*prepare_data)(void *user);
     /* "fit" (before configure_optimizers), "validate", "test" or "predict"; and its counterpart at the end */
     void (*setup)(xt_module *net, const char *stage, void *user);
-    void (*teardown)(xt_module *net, const char *stage, void *user);
+    void (*teardown)(xt_module *net, const char *stage, void *user); /* the stage is over, also after an error */
+    /* module and optimizer are there, and a resumed state; before the sanity batches */
     void (*on_fit_start)(xt_module *net, void *user);
-    void (*on_fit_end)(xt_module *net, void *user);
+    void (*on_fit_end)(xt_module *net, void *user); /* the last hook but teardown of a fit that ended well */
     void (*on_train_start)(xt_module *net, void *user); /* after the sanity batches */
     /* before on_fit_end, while validations are over too */
     void (*on_train_end)(xt_module *net, void *user);
     /* of every stage: gives the batch that hooks and the step get (augmentation on the device) */
     xt_batch (*on_after_batch_transfer)(xt_module *net, xt_batch b, void *user);
+    /* before the epoch's first batch; counts from 0 */
     void (*on_train_epoch_start)(xt_module *net, int64_t epoch, void *user);
     /* true: this batch and the rest of the epoch are left out; within an accumulation window, once it has ended */
     bool (*on_train_batch_start)(xt_module *net, const xt_batch *b, void *user);
+    /* the loss is recorded; of each micro-batch */
     void (*on_before_backward)(xt_module *net, xt_tensor loss, void *user);
     void (*on_after_backward)(xt_module *net, void *user); /* gradients are there (xt_grad) */
     /* gradients of the whole window, before clipping; not in every micro-batch */
     void (*on_before_optimizer_step)(xt_module *net, void *user);
     /* recorded; the loss as training_step gave it */
     void (*on_train_batch_end)(xt_module *net, const xt_batch *b, xt_tensor loss, void *user);
+    /* after its last batch and the validation that is due there; counts from 0 */
     void (*on_train_epoch_end)(xt_module *net, int64_t epoch, void *user);
+    /* before a validation's first batch; `epoch` is the training's */
     void (*on_validation_epoch_start)(xt_module *net, int64_t epoch, void *user);
-    void (*on_validation_epoch_end)(xt_module *net, int64_t epoch, void *user);
-    void (*on_validation_batch_start)(xt_module *net, const xt_batch *b, void *user);
+    void (*on_validation_epoch_end)(xt_module *net, int64_t epoch, void *user); /* after its last batch */
+    void (*on_validation_batch_start)(xt_module *net, const xt_batch *b, void *user); /* before validation_step */
     /* recorded; its step is still open, so xt_log works */
     void (*on_validation_batch_end)(xt_module *net, const xt_batch *b, void *user);
     /* a test is one pass, so it has no epochs of its own */
     void (*on_test_start)(xt_module *net, void *user);
-    void (*on_test_batch_start)(xt_module *net, const xt_batch *b, void *user);
+    void (*on_test_batch_start)(xt_module *net, const xt_batch *b, void *user); /* before test_step */
+    /* recorded; its step is still open, so xt_log works */
     void (*on_test_batch_end)(xt_module *net, const xt_batch *b, void *user);
-    void (*on_test_end)(xt_module *net, void *user);
-    void (*on_predict_start)(xt_module *net, void *user);
-    void (*on_predict_batch_start)(xt_module *net, const xt_batch *b, void *user);
+    void (*on_test_end)(xt_module *net, void *user); /* after the last batch of the test */
+    void (*on_predict_start)(xt_module *net, void *user); /* before the first batch of xt_predict */
+    void (*on_predict_batch_start)(xt_module *net, const xt_batch *b, void *user); /* before predict_step */
+    /* recorded: `out` is what predict_step gave */
     void (*on_predict_batch_end)(xt_module *net, const xt_batch *b, xt_tensor out, void *user);
-    void (*on_predict_end)(xt_module *net, void *user);
+    void (*on_predict_end)(xt_module *net, void *user); /* after the last batch of xt_predict */
     void (*on_exception)(xt_module *net, xt_status error, void *user); /* the fit ends with this error (borrowed) */
     /* State of one's own in checkpoints, as JSON text; save_state as snprintf would write it. */
     size_t (*save_state)(char *buf, size_t n, void *user);
+    /* gets in a resumed fit what save_state wrote, before the first batch; an error ends the fit */
     xt_status (*load_state)(const char *json, void *user);
 } xt_task;
 
@@ -91,6 +103,7 @@ typedef struct XT_OPTIONS_ xt_trainer_opts {
     /* -1 = no limit; XT_UNSET: 1000 where nothing else ends the fit (with a warning) */
     int64_t max_epochs XT_IS(xt_trainer_opts, max_epochs);
     int64_t max_steps XT_IS(xt_trainer_opts, max_steps); /* optimizer steps; -1 = no limit */
+    /* micro-batches whose gradients are averaged to one optimizer step */
     int64_t accumulate_grad_batches XT_IS(xt_trainer_opts, accumulate_grad_batches);
     /* optimizer steps; gives way to log_every_n_batches */
     int64_t log_every_n_steps XT_IS(xt_trainer_opts, log_every_n_steps);
@@ -98,7 +111,7 @@ typedef struct XT_OPTIONS_ xt_trainer_opts {
     /* Batches of one pass: a whole number; below 1: that share of the pass (0.25); 0 = none; -1 = all. */
     double limit_train_batches XT_IS(xt_trainer_opts, limit_train_batches), limit_val_batches
         XT_IS(xt_trainer_opts, limit_val_batches);
-    int64_t val_every_n_epochs XT_IS(xt_trainer_opts, val_every_n_epochs);
+    int64_t val_every_n_epochs XT_IS(xt_trainer_opts, val_every_n_epochs); /* epochs from one validation to the next */
     int64_t val_every_n_batches; /* of the epoch; 0 = at the epoch's end */
     double gradient_clip_val; /* 0 = off; norm of all gradients, after averaging */
     /* "fp32" (default; "32"), "bf16" ("bf16-mixed": products in bf16, weights f32), "16-mixed" ("fp16": f16 with a loss
@@ -167,6 +180,8 @@ typedef struct XT_OPTIONS_ xt_trainer_opts {
      * nothing; default off */
     xt_switch barebones;
 } xt_trainer_opts;
+/* xt_trainer_new(.max_epochs = 5): strings are copied, nothing is opened or written before the fit. Yours; xt_finish
+ * frees what is left. An option out of its range is a pending error, and the trainer refuses to fit. */
 #define xt_trainer_new(...) xt_trainer_opt(XT_HERE, XT_OPTS(xt_trainer_opts, __VA_ARGS__))
 XT_API xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o);
 /* --max_epochs 5, --max-epochs=5, --trainer.max_epochs 5, --help; unknown names are errors with the nearest one, kept
@@ -203,8 +218,9 @@ XT_API XT_CHECK xt_status xt_config_read(const char *path,
 typedef struct xt_model_desc {
     size_t struct_size;
     const char *name, *help; /* name of the run's folder; what --help prints */
+    /* the task, made once the arguments are known; `user` in it goes to the next functions */
     xt_task (*task)(xt_trainer *t);
-    xt_loader *(*train)(xt_trainer *t, void *user);
+    xt_loader *(*train)(xt_trainer *t, void *user); /* the training loader; the trainer takes it over */
     xt_loader *(*val)(xt_trainer *t, void *user); /* may be NULL */
     xt_loader *(*test)(xt_trainer *t, void *user); /* may be NULL; tested after the fit */
 } xt_model_desc;
@@ -251,16 +267,18 @@ typedef struct xt_data_module {
     xt_status (*setup)(xt_trainer *t, const char *stage, void *user);
     xt_loader *(*train)(xt_trainer *t, void *user); /* several: xt_combined_loader */
     xt_loader *(*val)(xt_trainer *t, void *user); /* several for val, test and predict: with XT_SEQUENTIAL */
-    xt_loader *(*test)(xt_trainer *t, void *user);
-    xt_loader *(*predict)(xt_trainer *t, void *user);
-    void (*teardown)(xt_trainer *t, const char *stage, void *user);
+    xt_loader *(*test)(xt_trainer *t, void *user); /* of xt_test_data */
+    xt_loader *(*predict)(xt_trainer *t, void *user); /* of xt_predict_data */
+    void (*teardown)(xt_trainer *t, const char *stage, void *user); /* the stage is over, also after an error */
     /* State of one's own in checkpoints, as JSON text; save_state as snprintf would write it. A resumed fit has
      * load_state called behind setup and before its loaders are made, which then stand where the checkpoint's did. */
     size_t (*save_state)(char *buf, size_t n, void *user);
+    /* what save_state wrote, in a resumed fit; an error ends it */
     xt_status (*load_state)(const char *json, void *user);
 } xt_data_module;
-/* (t, &task, &data): xt_fit, xt_validate, xt_test and xt_predict with a data module's loaders, freed behind it. The
- * module is the caller's; its `user` must live as long as t where it has save_state. */
+/* (t, &task, &data): xt_fit_data, xt_validate_data, xt_test_data and xt_predict_data are xt_fit, xt_validate, xt_test
+ * and xt_predict with a data module's loaders, freed behind it. The module is the caller's; its `user` must live as
+ * long as t where it has save_state. */
 #define xt_fit_data(t, task, ...) xt_fit_data_at(XT_HERE, t, task, sizeof(xt_task), __VA_ARGS__)
 #define xt_validate_data(t, task, ...) xt_validate_data_at(XT_HERE, t, task, sizeof(xt_task), __VA_ARGS__)
 #define xt_test_data(t, task, ...) xt_test_data_at(XT_HERE, t, task, sizeof(xt_task), __VA_ARGS__)
@@ -310,20 +328,22 @@ XT_API XT_CHECK xt_status xt_trainer_save(xt_trainer *t, const char *path);
  * compile's epoch start are not in it. */
 typedef struct xt_epoch_detail {
     double seconds; /* training and validation */
-    int64_t compiles;
+    int64_t compiles; /* programs compiled in this epoch */
     /* idle_share: of the epoch, the device had nothing to do; peak_mib: of device memory so far */
     double compile_ms, idle_share, peak_mib;
 } xt_epoch_detail;
+/* What the last fit did and cost: figures of this call alone, but for `steps`. */
 typedef struct xt_fit_result {
-    int64_t epochs, steps;
+    int64_t epochs, steps; /* epochs of this call; optimizer steps in all, those of the resumed run too */
     /* of the first and last micro-batch; NaN if none. val_loss: "val/loss" or "val_loss" */
     double loss_first, loss_last, val_loss;
     /* of all ranks together; mfu 0 without a throughput monitor */
     double seconds, samples_per_s, batches_per_s, flops_per_s, mfu;
+    /* programs compiled, and how many of them behind the first epoch, where none should be */
     int64_t compiles, compiles_after_first_epoch;
-    double compile_ms;
-    int64_t executions, host_reads;
-    double peak_rss_mib;
+    double compile_ms; /* time spent in compiling, also beside other work */
+    int64_t executions, host_reads; /* programs run on the device, and values read from it */
+    double peak_rss_mib; /* most host memory that the process had since it began */
     const xt_epoch_detail *epochs_detail; /* `epochs` entries; valid until the next fit or xt_trainer_free */
     double tokens_per_s; /* real tokens (b.tokens) of all ranks together; 0 where nobody counts them */
 } xt_fit_result;
@@ -336,7 +356,7 @@ typedef struct xt_callback_desc {
     const char *name; /* key of its state in checkpoints */
     /* before the first batch; an error ends the fit */
     xt_status (*fit_start)(xt_trainer *t, void *user);
-    void (*epoch_start)(xt_trainer *t, void *user);
+    void (*epoch_start)(xt_trainer *t, void *user); /* before the epoch's first batch (xt_trainer_epoch) */
     void (*batch_start)(xt_trainer *t, const xt_batch *b, void *user); /* before training_step */
     /* recorded; its step is still open, so xt_log works */
     void (*batch_end)(xt_trainer *t, const xt_batch *b, void *user);
@@ -344,34 +364,38 @@ typedef struct xt_callback_desc {
     void (*step_end)(xt_trainer *t, void *user);
     /* a row of logs is due: xt_trainer_log_host */
     void (*row)(xt_trainer *t, void *user);
+    /* before a validation's first batch; not of the sanity batches */
     void (*validation_start)(xt_trainer *t, void *user);
+    /* recorded; its step is still open, so xt_log works */
     void (*validation_batch_end)(xt_trainer *t, const xt_batch *b, void *user);
-    void (*validation_end)(xt_trainer *t, void *user);
+    void (*validation_end)(xt_trainer *t, void *user); /* after its last batch; what it logs is of the epoch */
     /* after the epoch's validation, if it had one */
     void (*epoch_end)(xt_trainer *t, void *user);
     /* recorded; its step is still open (xt_when_ready) */
     void (*predict_batch_end)(xt_trainer *t, const xt_batch *b, xt_tensor out, void *user);
     /* the fit ends with this error; fit_end follows */
     void (*exception)(xt_trainer *t, xt_status error, void *user);
-    void (*fit_end)(xt_trainer *t, bool ok, void *user);
+    void (*fit_end)(xt_trainer *t, bool ok, void *user); /* whatever ended the fit; `ok`: without an error */
     size_t (*save_state)(char *buf, size_t n, void *user); /* JSON text as snprintf would write it */
+    /* what save_state wrote, in a resumed fit; an error ends it */
     xt_status (*load_state)(const char *json, void *user);
     void (*free_user)(void *user);
     /* Of 0.2: passes on their own (xt_validate, xt_test, xt_predict) call the hooks of a program's own
      * callbacks too. */
     void (*setup)(xt_trainer *t, const char *stage, void *user);
-    void (*teardown)(xt_trainer *t, const char *stage, void *user);
-    void (*sanity_start)(xt_trainer *t, void *user);
-    void (*sanity_end)(xt_trainer *t, void *user);
-    void (*validation_batch_start)(xt_trainer *t, const xt_batch *b, void *user);
-    void (*test_start)(xt_trainer *t, void *user);
-    void (*test_batch_start)(xt_trainer *t, const xt_batch *b, void *user);
+    void (*teardown)(xt_trainer *t, const char *stage, void *user); /* the stage is over, also after an error */
+    void (*sanity_start)(xt_trainer *t, void *user); /* before the sanity batches */
+    void (*sanity_end)(xt_trainer *t, void *user); /* behind them; their values are gone */
+    void (*validation_batch_start)(xt_trainer *t, const xt_batch *b, void *user); /* before validation_step */
+    void (*test_start)(xt_trainer *t, void *user); /* before the first batch of a test */
+    void (*test_batch_start)(xt_trainer *t, const xt_batch *b, void *user); /* before test_step */
+    /* recorded; its step is still open, so xt_log works */
     void (*test_batch_end)(xt_trainer *t, const xt_batch *b, void *user);
-    void (*test_end)(xt_trainer *t, void *user);
-    void (*predict_start)(xt_trainer *t, void *user);
-    void (*predict_batch_start)(xt_trainer *t, const xt_batch *b, void *user);
-    void (*predict_end)(xt_trainer *t, void *user);
-    void (*before_backward)(xt_trainer *t, xt_tensor loss, void *user);
+    void (*test_end)(xt_trainer *t, void *user); /* after its last batch */
+    void (*predict_start)(xt_trainer *t, void *user); /* before the first batch of xt_predict */
+    void (*predict_batch_start)(xt_trainer *t, const xt_batch *b, void *user); /* before predict_step */
+    void (*predict_end)(xt_trainer *t, void *user); /* after its last batch */
+    void (*before_backward)(xt_trainer *t, xt_tensor loss, void *user); /* the loss is recorded; of each micro-batch */
     void (*after_backward)(xt_trainer *t, void *user); /* gradients are there (xt_grad) */
     /* gradients of the whole window, before clipping */
     void (*before_optimizer_step)(xt_trainer *t, void *user);
@@ -387,10 +411,11 @@ typedef struct xt_log_row { /* valid during the call */
     bool epoch_level; /* values accumulated over the epoch; else of the last window */
     int64_t step, epoch, batch, samples; /* step: optimizer steps */
     double wall; /* seconds since 1970 */
-    int64_t n;
-    const char *const *names;
-    const double *values;
+    int64_t n; /* how many values */
+    const char *const *names; /* [n], as they were logged */
+    const double *values; /* [n], one a name */
 } xt_log_row;
+/* Where rows and texts of a run go to besides the loggers that the library has. */
 typedef struct xt_logger_desc {
     size_t struct_size;
     const char *name; /* for messages */

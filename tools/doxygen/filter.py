@@ -2,7 +2,7 @@
 """The public headers as Doxygen reads them: the comment in front of a declaration, and the one behind it on its line,
 become documentation, as they stand; a header's first comment is about the file.
 
-Headers say things once, and a reference asks for each name by itself. So a function or macro that has no comment of
+Structs and enums are taken apart (fields.py), so that each name has its words. Headers say things once, and a reference asks for each name by itself. So a function or macro that has no comment of
 its own gets, the first that there is: what its macro or function (xt_name for xt_name_at) has; what the name has that
 it begins with, in the same paragraph; what it is made of, or the macro that calls it; its section's words. A macro in
 front of options shares the paragraph with its struct. PyTorch's names for it stand at the end.
@@ -127,7 +127,8 @@ def read(path):
             text = bare(item.text)
             if text.startswith("---"):
                 section = re.sub(r"^--- *(.*?) *---\n?", r"\1\n", text.replace("\n * ", "\n"), flags=re.S).strip()
-                leading = []
+                told = re.match(r"---.*?---+[ *]*\n(.*)", text, flags=re.S)
+                leading = [re.sub(r"^ *\* ", "", told.group(1))] if told else []  # of what stands right below it
             elif number:
                 leading = leading + [text]
         else:
