@@ -14,7 +14,7 @@
  *    means this header's.
  *     .struct_size: sizeof the struct as the program knows it, by which older and newer libraries tell its fields
  *     .user: what the struct's functions get as their `user`; the library hands it on and never looks into it
- *     .free_user: called with `user` when its owner is gone, or could not be made; NULL: nothing is to be freed
+ *     .free_user: called with `user` when its owner is gone; NULL: nothing is to be freed
  *  - An explicit 0 is 0. What a call with named options leaves out has the default that the struct's list
  *    (XT_DEFAULTS_...) says, 0 or NULL where the list has none. Who calls a function behind a macro (X_at, X_opt) with
  * a struct made by hand says all of it: begin with XT_OPTS(xt_adamw_opts, .lr = 0.1), for a field that such a struct

@@ -20,10 +20,14 @@ extern "C" {
 
 enum { XT_MORE_FIELDS = 4 }; /* fields of a sample beside x and y */
 
+/* Samples by their number, 0 up to a count (a stream: one after the other); counted owners, see above. */
 typedef struct xt_dataset xt_dataset;
+/* What batches come from: a dataset with an order, threads that read ahead, and a position. */
 typedef struct xt_loader xt_loader;
+/* What xt_next gives: samples side by side, on the device. Tensors live until the next xt_next; fields are read
+ * only. */
 typedef struct xt_batch {
-    xt_tensor x, y;
+    xt_tensor x, y; /* inputs and labels, [batch] in front of a sample's dims; y none: no labels */
     int64_t size; /* samples in this batch on this rank; padding not counted */
     int64_t index; /* batch number in the epoch, from 0 */
     /* from 0: of xt_next, of the loader's own passes; of a Trainer, of the training, also while it validates and tests
@@ -35,7 +39,7 @@ typedef struct xt_batch {
     /* of xt_combined_loader: a batch of each loader, in their order (without x where one has ended); borrowed until the
      * next xt_next. NULL for others */
     const struct xt_batch *parts;
-    int n_parts;
+    int n_parts; /* of `parts`; 0 for others */
     int loader; /* of xt_combined_loader with XT_SEQUENTIAL: which of them this batch is of */
     /* real tokens of this batch on this rank, padding not counted: as the loader's .tokens counts them, else by the
      * lengths of its bucket sampler, else all of a token or text dataset; 0: nobody counts them */
@@ -51,22 +55,26 @@ XT_API xt_tensor xt_masked_mean_at(const xt_src *src, xt_tensor values, xt_tenso
  * sample's index added. */
 typedef struct xt_dataset_desc {
     size_t struct_size;
-    int64_t count;
+    int64_t count; /* samples, 0 and above */
     xt_spec x, y; /* of one sample; y.dtype 0 = no labels */
+    /* needed; y NULL: without labels, or nobody wants them. On loader threads, several at a time */
     xt_status (*get)(void *user, int64_t i, void *x, void *y);
     void (*free_user)(void *user);
     void *user;
-    const char *name;
+    const char *name; /* for messages; copied */
     /* further fields, up to the first without a dtype; then get_more fills them, after get */
     xt_spec more[XT_MORE_FIELDS];
+    /* [XT_MORE_FIELDS] places to fill; NULL: that field is not wanted */
     xt_status (*get_more)(void *user, int64_t i, void *const *more);
 } xt_dataset_desc;
+/* xt_dataset_new(&desc): the struct is copied. Yours; NULL after an error, and then `user` is the caller's still. */
 #define xt_dataset_new(...) xt_dataset_new_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_dataset_new_at(const xt_src *src, const xt_dataset_desc *d);
 XT_API xt_dataset *xt_dataset_retain(xt_dataset *d); /* one more owner; gives d */
 XT_API void xt_dataset_free(xt_dataset *d); /* one owner less; the last one frees it. NULL is allowed */
 XT_API int64_t xt_dataset_count(const xt_dataset *d); /* -1: a stream */
 XT_API xt_spec xt_dataset_x(const xt_dataset *d); /* of one sample, without the batch's dim */
+/* of one label; dtype 0: there are none */
 XT_API xt_spec xt_dataset_y(const xt_dataset *d);
 XT_API XT_CHECK xt_status xt_dataset_get(xt_dataset *d, int64_t i, void *x, void *y); /* y may be NULL */
 /* A random number in [0,1) for the sample being loaded: for `get` and map functions that transform at random. It
@@ -99,7 +107,7 @@ typedef struct XT_OPTIONS_ xt_csv_opts {
     const char *x, *y; /* comma lists of names. x NULL: all columns that are not in y; y NULL: no labels */
     /* XT_F32, XT_F64, XT_I32, XT_I64. 0: x is XT_F32; y XT_I64 when all its values are whole numbers, else XT_F32 */
     xt_dtype x_dtype, y_dtype;
-    char separator XT_IS(xt_csv_opts, separator);
+    char separator XT_IS(xt_csv_opts, separator); /* one byte between fields */
     /* default on; off: the first line is a row, and the columns' names are "0", "1", ... */
     xt_switch header XT_IS(xt_csv_opts, header);
 } xt_csv_opts;
@@ -158,7 +166,7 @@ XT_API xt_dataset *xt_token_dataset_opt(const xt_src *src, const char *path, int
 /* A sample of tar shards: the files of one basename, which lie side by side. Valid during the call of .decode. */
 typedef struct xt_tar_sample {
     const char *key; /* "train/000123" of train/000123.jpg; a name, which nobody has opened as a file */
-    int n;
+    int n; /* how many members */
     const char *const *names; /* "jpg", "cls", "seg.png": what is behind the basename's first dot, in small letters */
     const void *const *data; /* the file's bytes, with a 0 behind them */
     const size_t *sizes;
@@ -176,7 +184,7 @@ XT_API int xt_tar_find(const xt_tar_sample *s, const char *names); /* the first 
 XT_DEFAULTS_OF(xt_tar_opts)
 typedef struct XT_OPTIONS_ xt_tar_opts {
     size_t struct_size XT_SIZE(xt_tar_opts);
-    int side XT_IS(xt_tar_opts, side);
+    int side XT_IS(xt_tar_opts, side); /* height and width of the pictures, 1 to 16384 */
     const char *image XT_IS(xt_tar_opts, image), *label XT_IS(xt_tar_opts, label); /* label NULL: no labels */
     /* makes x and y (NULL without labels, or when nobody wants them) of the specs below; on loader threads */
     xt_status (*decode)(void *user, const xt_tar_sample *s, void *x, void *y);
@@ -194,6 +202,7 @@ XT_API int64_t xt_tar_shards(const xt_dataset *d); /* how many files; 0: it is n
 /* fn makes x and y (of the new specs) from a sample of d; y_in and y may be NULL without labels. Further fields
  * are left out. */
 typedef xt_status (*xt_map_fn)(void *user, int64_t i, const void *x_in, const void *y_in, void *x, void *y);
+/* xt_map_dataset(d, x, y, fn, user): as many samples as d, which it takes over; labels of y.dtype 0 are none */
 #define xt_map_dataset(...) xt_map_dataset_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_map_dataset_at(const xt_src *src, xt_dataset *d, xt_spec x, xt_spec y, xt_map_fn fn, void *user);
 #define xt_subset(...) \
@@ -223,16 +232,20 @@ XT_API xt_dataset *xt_augment_opt(const xt_src *src, xt_dataset *d, xt_augment_o
  * fills a sample or sets *end. A loader reads a stream in one thread. With several ranks `open` picks this rank's share
  * (xt_rank()), and the loader needs .limit, so that all ranks have the same number of batches; a stream that ends
  * earlier on some rank is an error there. So is one that has no batch at all in an epoch. */
+/* A dataset whose samples have no numbers. */
 typedef struct xt_stream_desc {
     size_t struct_size;
-    xt_spec x, y;
+    xt_spec x, y; /* of one sample; y.dtype 0 = no labels */
+    /* begins the epoch; *out_state goes to the next two */
     xt_status (*open)(void *user, int64_t epoch, void **out_state);
+    /* fills x and y (NULL without labels), or sets *end and fills nothing */
     xt_status (*next)(void *state, void *x, void *y, bool *end);
-    void (*close)(void *state);
+    void (*close)(void *state); /* the epoch is over, or the loader goes */
     void (*free_user)(void *user);
     void *user;
-    const char *name;
+    const char *name; /* for messages; NULL = "stream" */
 } xt_stream_desc;
+/* xt_stream_dataset(&desc): the struct is copied. Yours; NULL after an error, and then `user` is the caller's still. */
 #define xt_stream_dataset(...) xt_stream_dataset_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_stream_dataset_at(const xt_src *src, const xt_stream_desc *d);
 
@@ -243,11 +256,12 @@ XT_API xt_dataset *xt_stream_dataset_at(const xt_src *src, const xt_stream_desc 
  *     xt_loader_new(ds, .batch = 32, .sampler = (xt_sampler){.count = 1000, .order = mine}) */
 typedef struct xt_epoch {
     uint64_t seed; /* the loader's; xt_sample_uniform draws from it and the epoch */
-    int64_t epoch;
+    int64_t epoch; /* counts from 0 */
     int64_t count; /* samples of the epoch */
     int64_t batch; /* samples of a batch, of all ranks together: so many in a row become one */
     int64_t parts; /* of which so many ranks (or parts of a mesh) read an equal run each, in their order */
 } xt_epoch;
+/* The order of an epoch, as a value: which samples, where they end a batch, and how long they are. */
 typedef struct xt_sampler {
     int64_t count; /* samples of an epoch; 0: no sampler */
     /* The dataset's indices, in order; on a loader's thread. An error travels to xt_next. */
@@ -337,9 +351,9 @@ XT_API xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opt
 XT_DEFAULTS_OF(xt_sample_loader_opts)
 typedef struct XT_OPTIONS_ xt_sample_loader_opts {
     size_t struct_size XT_SIZE(xt_sample_loader_opts);
-    int64_t batch XT_IS(xt_sample_loader_opts, batch);
+    int64_t batch XT_IS(xt_sample_loader_opts, batch); /* samples of a batch */
     int64_t count XT_IS(xt_sample_loader_opts, count); /* needed: batches of an epoch */
-    xt_spec x, y;
+    xt_spec x, y; /* of one sample; y.dtype 0 = no labels */
 } xt_sample_loader_opts;
 #define xt_sample_loader(...) xt_sample_loader_opt(XT_HERE, XT_OPTS(xt_sample_loader_opts, __VA_ARGS__))
 XT_API xt_loader *xt_sample_loader_opt(const xt_src *src, xt_sample_loader_opts o);
@@ -359,7 +373,7 @@ typedef enum xt_combined_mode {
 #define XT_DEFAULTS_xt_combined_opts(is)
 typedef struct XT_OPTIONS_ xt_combined_opts {
     size_t struct_size XT_SIZE(xt_combined_opts);
-    xt_combined_mode mode;
+    xt_combined_mode mode; /* how long an epoch is, and what comes from which loader */
 } xt_combined_opts;
 /* xt_combined_loader(2, ((xt_loader *[]){labelled, unlabelled}), .mode = XT_MAX_SIZE_CYCLE) */
 #define xt_combined_loader(n, ...) XT_COMBINED_LOADER_(n, __VA_ARGS__, )

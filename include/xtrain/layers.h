@@ -144,6 +144,7 @@ XT_API xt_tensor xt_group_norm_at(const xt_src *src, xt_module *m, const char *n
 XT_DEFAULTS_OF(xt_lrn_opts)
 typedef struct XT_OPTIONS_ xt_lrn_opts {
     size_t struct_size XT_SIZE(xt_lrn_opts);
+    /* the formula's: factor of the squares, power of the sum, and what it begins with */
     double alpha XT_IS(xt_lrn_opts, alpha), beta XT_IS(xt_lrn_opts, beta), k XT_IS(xt_lrn_opts, k);
 } xt_lrn_opts;
 #define xt_local_response_norm(x, ...) XT_LRN_(x, __VA_ARGS__, )
@@ -187,7 +188,7 @@ XT_API xt_tensor xt_feature_alpha_dropout_at(const xt_src *src, xt_module *m, xt
 XT_DEFAULTS_OF(xt_attention_opts)
 typedef struct XT_OPTIONS_ xt_attention_opts {
     size_t struct_size XT_SIZE(xt_attention_opts);
-    int heads XT_IS(xt_attention_opts, heads);
+    int heads XT_IS(xt_attention_opts, heads); /* must divide C */
     xt_switch causal; /* default off: row i sees columns <= i */
     double dropout; /* of the attention weights, in training mode */
     /* Tiled attention (Rabe and Staats 2021; FlashAttention's arithmetic): positions whose scores are computed at a
@@ -230,8 +231,9 @@ XT_API xt_tensor xt_multihead_attention_at(const xt_src *src, xt_module *m, cons
 XT_DEFAULTS_OF(xt_transformer_opts)
 typedef struct XT_OPTIONS_ xt_transformer_opts {
     size_t struct_size XT_SIZE(xt_transformer_opts);
-    int heads XT_IS(xt_transformer_opts, heads);
-    int64_t feedforward XT_IS(xt_transformer_opts, feedforward);
+    int heads XT_IS(xt_transformer_opts, heads); /* of each attention; must divide the features */
+    int64_t feedforward XT_IS(xt_transformer_opts, feedforward); /* numbers between linear1 and linear2 */
+    /* in training mode: of attention weights, behind the activation and in front of each sum */
     double dropout XT_IS(xt_transformer_opts, dropout);
     xt_switch gelu; /* default off: ReLU; on: exact GELU */
     xt_switch norm_first; /* default off */
@@ -266,8 +268,8 @@ XT_API xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m
 XT_DEFAULTS_OF(xt_moe_opts)
 typedef struct XT_OPTIONS_ xt_moe_opts {
     size_t struct_size XT_SIZE(xt_moe_opts);
-    int experts XT_IS(xt_moe_opts, experts);
-    int top_k XT_IS(xt_moe_opts, top_k);
+    int experts XT_IS(xt_moe_opts, experts); /* how many there are */
+    int top_k XT_IS(xt_moe_opts, top_k); /* experts for each token, at most as many as there are */
     int64_t hidden XT_IS(xt_moe_opts, hidden); /* -1: 4 C */
     double capacity_factor XT_IS(xt_moe_opts, capacity_factor); /* 0: a place for every token, none is dropped */
     xt_switch relu; /* default off: GELU in the tanh form; on: ReLU */
@@ -295,7 +297,11 @@ XT_API xt_tensor xt_moe_balance_at(const xt_src *src, xt_module *m);
  *
  * Until the backward pass a stage keeps of each micro-batch what came into it, microbatches + S-1 in all, and computes
  * its blocks again from there, as GPipe does. */
-typedef enum xt_pipeline_schedule { XT_GPIPE = 0, XT_ONE_F_ONE_B = 1 } xt_pipeline_schedule;
+/* In what order stages take forward and backward passes of micro-batches. */
+typedef enum xt_pipeline_schedule {
+    XT_GPIPE = 0, /* all forward, then all backward */
+    XT_ONE_F_ONE_B = 1 /* one forward, one backward in turn; less memory */
+} xt_pipeline_schedule;
 #define XT_DEFAULTS_xt_pipeline_opts(is) is(layers, 1) is(microbatches, 1)
 XT_DEFAULTS_OF(xt_pipeline_opts)
 typedef struct XT_OPTIONS_ xt_pipeline_opts {
@@ -338,8 +344,9 @@ XT_API xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, i
 XT_DEFAULTS_OF(xt_sinusoidal_opts)
 typedef struct XT_OPTIONS_ xt_sinusoidal_opts {
     size_t struct_size XT_SIZE(xt_sinusoidal_opts);
-    double max_period XT_IS(xt_sinusoidal_opts, max_period);
-    double scale XT_IS(xt_sinusoidal_opts, scale);
+    double max_period XT_IS(xt_sinusoidal_opts, max_period); /* wave lengths go from 2 pi to 2 pi times this */
+    double scale XT_IS(xt_sinusoidal_opts, scale); /* factor of t */
+    /* 1: the last wave has that longest length; 0: the one that would come next has */
     double downscale_freq_shift XT_IS(xt_sinusoidal_opts, downscale_freq_shift);
     xt_switch flip_sin_to_cos; /* default off; on: cosines in front */
 } xt_sinusoidal_opts;
@@ -373,6 +380,7 @@ typedef struct XT_OPTIONS_ xt_adaptive_softmax_opts {
     double div_value XT_IS(xt_adaptive_softmax_opts, div_value); /* cluster i works on D / div_value^(i+1) numbers */
     xt_switch head_bias; /* default off */
 } xt_adaptive_softmax_opts;
+/* What xt_adaptive_log_softmax gives. */
 typedef struct xt_adaptive_softmax_out {
     xt_tensor output; /* [N]: the log probability of each row's label; of one row without N: no dims */
     xt_tensor loss; /* minus its mean */
@@ -401,7 +409,7 @@ XT_API xt_tensor xt_adaptive_log_prob_at(const xt_src *src, xt_module *m, const 
 XT_DEFAULTS_OF(xt_rnn_opts)
 typedef struct XT_OPTIONS_ xt_rnn_opts {
     size_t struct_size XT_SIZE(xt_rnn_opts);
-    int layers XT_IS(xt_rnn_opts, layers);
+    int layers XT_IS(xt_rnn_opts, layers); /* stacked: each reads the outputs of the one before; 1 and above */
     xt_switch bidirectional; /* default off */
     xt_switch batch_first; /* default off: x is [T,B,I]; on: [B,T,I]; without B: [T,I] */
     xt_switch bias XT_IS(xt_rnn_opts, bias); /* default on */
@@ -417,6 +425,7 @@ typedef struct XT_OPTIONS_ xt_rnn_opts {
      * begins there; none = all T. Whole layers only */
     xt_tensor lengths;
 } xt_rnn_opts;
+/* What recurrent layers and cells give. */
 typedef struct xt_rnn_out {
     xt_tensor output; /* [T,B,hidden*directions], or batch first as x is */
     xt_tensor h, c; /* the last states, shaped as h0; c of an LSTM only */
@@ -431,7 +440,12 @@ typedef struct xt_rnn_out {
         XT_NEEDED_(hidden,                                                                                         \
                    "xt_rnn, xt_lstm, xt_gru(m, name, x, hidden, ...): hidden, the size of the state, is missing"), \
         XT_OPTS(xt_rnn_opts, __VA_ARGS__))
-typedef enum xt_rnn_kind { XT_RNN_PLAIN = 0, XT_RNN_LSTM = 1, XT_RNN_GRU = 2 } xt_rnn_kind;
+/* Which cell a recurrent layer has. */
+typedef enum xt_rnn_kind {
+    XT_RNN_PLAIN = 0, /* h' = tanh(W x + b + U h + c) (Elman), or ReLU */
+    XT_RNN_LSTM = 1, /* long short-term memory (Hochreiter and Schmidhuber 1997); states h and c */
+    XT_RNN_GRU = 2 /* gated recurrent unit (Cho et al. 2014) */
+} xt_rnn_kind;
 XT_API xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, xt_tensor x,
                             int64_t hidden, xt_rnn_opts o);
 /* One step: x [B,I] (or [I]) and the state in .h0, .c0 [B,hidden]; parameters weight_ih, weight_hh, bias_ih, bias_hh.
@@ -451,11 +465,14 @@ XT_API xt_rnn_out xt_rnn_cell_at(const xt_src *src, xt_rnn_kind kind, xt_module 
  * torch.nn.Sequential: the functions in turn, the i-th with child module "name.i" (name "": "i"), so that xt_linear(m,
  * "", x, 8) in function 2 makes name.2.weight. A row without parameters still counts, as in PyTorch. A ModuleList is
  * xt_sub(m, "layers", i), a ModuleDict xt_sub(xt_sub(m, "heads", -1), key, -1). */
+/* One function of a row of them, with what it gets as `user`. */
 typedef struct xt_stage {
-    xt_module_fn fn;
+    xt_module_fn fn; /* NULL ends the row */
     void *user;
 } xt_stage;
-enum { XT_MAX_STAGES = 64 };
+enum {
+    XT_MAX_STAGES = 64 /* functions of one xt_sequential at most */
+};
 #ifdef __cplusplus
 struct xt_stages_ {
     xt_stage s[XT_MAX_STAGES + 1];

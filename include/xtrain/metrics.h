@@ -48,11 +48,12 @@ XT_API void xt_log_value_at(const xt_src *src, const char *name, double v, xt_lo
  * where `finish` is given, a function of sums: `sums` are added up on the device over batches and over ranks, and
  * finish(sums, n, arg) runs on the logger thread when a row is due. */
 typedef double (*xt_metric_finish)(const double *sums, int64_t n, double arg);
+/* The value of a metric for one batch, as tensors of the step; a zero struct after an error. */
 typedef struct xt_metric {
     xt_tensor numerator, denominator; /* one element each */
     xt_tensor sums; /* any shape, n elements */
-    xt_metric_finish finish;
-    double arg;
+    xt_metric_finish finish; /* NULL: the metric is numerator / denominator */
+    double arg; /* handed to finish */
 } xt_metric;
 /* Of all metrics with classes: xt_accuracy(out, labels, .ignore_index = 255). A sample with that label is as if it were
  * not there: neither a hit nor a prediction. */
@@ -93,13 +94,18 @@ XT_API xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, in
 /* Over all classes, by argmax of out [N,C] against int labels [N]; the sums are each class's hits, predictions and
  * labels. XT_MACRO is the mean over the classes that occur (labelled or predicted), XT_WEIGHTED weighs it by the
  * labels, XT_MICRO counts all together. A quotient 0/0 is 0. */
-typedef enum xt_average { XT_MACRO = 0, XT_MICRO, XT_WEIGHTED } xt_average;
+typedef enum xt_average {
+    XT_MACRO = 0, /* each class that occurs counts alike */
+    XT_MICRO, /* each sample counts alike */
+    XT_WEIGHTED /* each class counts by its labels */
+} xt_average;
+/* What xt_class_score_at computes of each class; the macros below have the words. */
 typedef enum xt_class_score {
-    XT_SCORE_PRECISION,
-    XT_SCORE_RECALL,
-    XT_SCORE_F1,
-    XT_SCORE_SPECIFICITY,
-    XT_SCORE_BALANCED_ACCURACY
+    XT_SCORE_PRECISION, /* hits / predictions */
+    XT_SCORE_RECALL, /* hits / labels */
+    XT_SCORE_F1, /* 2 hits / (predictions + labels) */
+    XT_SCORE_SPECIFICITY, /* of the samples with other labels, those that were not predicted as this class */
+    XT_SCORE_BALANCED_ACCURACY /* the mean recall of the classes with labels */
 } xt_class_score;
 #define XT_CLASS_SCORE_(score, out, labels, average, ...) \
     xt_class_score_at(XT_HERE, out, labels, score, XT_WORD_(xt_average, average), XT_OPTS(xt_metric_opts, __VA_ARGS__))
@@ -153,10 +159,10 @@ XT_API int64_t xt_logged_sums(const char *name, double *out, int64_t n);
  * 0. Ranks and batches are merged first. Gives C, which `out` must have room for squared (n elements); 0 when there is
  *    none yet, or no room. */
 typedef enum xt_normalize {
-    XT_NORMALIZE_NONE = 0,
-    XT_NORMALIZE_TRUE,
-    XT_NORMALIZE_PRED,
-    XT_NORMALIZE_ALL
+    XT_NORMALIZE_NONE = 0, /* counts */
+    XT_NORMALIZE_TRUE, /* shares of the row: of each label */
+    XT_NORMALIZE_PRED, /* shares of the column: of each prediction */
+    XT_NORMALIZE_ALL /* shares of all samples */
 } xt_normalize;
 XT_API int64_t xt_logged_confusion(const char *name, xt_normalize how, double *out, int64_t n);
 #define xt_logged_confusion(name, how, out, n) (xt_logged_confusion)(name, XT_WORD_(xt_normalize, how), out, n)

@@ -11,7 +11,9 @@
 extern "C" {
 #endif
 
+/* A function over named layers, with the parameters and buffers that its calls have made. */
 typedef struct xt_module xt_module;
+/* Computes the output from x by calling layers of m; `user` is xt_module_new's. Called once for each recorded pass. */
 typedef xt_tensor (*xt_module_fn)(xt_module *m, xt_tensor x, void *user);
 /* A root without parameters yet; `user` is handed to fn and stays the caller's. Freed by xt_module_free, or
  * by xt_finish. */
@@ -247,7 +249,7 @@ typedef enum xt_orthogonal_map {
 XT_DEFAULTS_OF(xt_orthogonal_opts)
 typedef struct XT_OPTIONS_ xt_orthogonal_opts {
     size_t struct_size XT_SIZE(xt_orthogonal_opts);
-    xt_orthogonal_map orthogonal_map;
+    xt_orthogonal_map orthogonal_map; /* how the matrix is made of the parameter */
     /* default on; off: the map alone, with which only Householder's can begin as a given matrix */
     xt_switch use_trivialization XT_IS(xt_orthogonal_opts, use_trivialization);
 } xt_orthogonal_opts;
@@ -293,8 +295,8 @@ XT_API bool xt_fuse_bn_at(const xt_src *src, xt_module *m, const char *layer, co
 XT_DEFAULTS_OF(xt_lora_opts)
 typedef struct XT_OPTIONS_ xt_lora_opts {
     size_t struct_size XT_SIZE(xt_lora_opts);
-    int64_t r XT_IS(xt_lora_opts, r);
-    double alpha XT_IS(xt_lora_opts, alpha);
+    int64_t r XT_IS(xt_lora_opts, r); /* columns of A's transpose and of B: the rank of the change, 1 and above */
+    double alpha XT_IS(xt_lora_opts, alpha); /* what `scale` is made of */
     double dropout; /* of what A reads, in training: [0,1) */
     xt_switch rslora; /* default off */
 } xt_lora_opts;
@@ -327,18 +329,18 @@ XT_API XT_CHECK xt_status xt_lora_load_at(const xt_src *src, xt_module *m, const
  * fits a name counts; formulas and defaults are torch.nn.init's. Gives the number of parameters drawn; -1 after an
  * error (a used parameter in a step not ended, a vector where inputs and outputs are counted). */
 typedef enum xt_init_kind {
-    XT_INIT_CONSTANT,
-    XT_INIT_UNIFORM,
-    XT_INIT_NORMAL,
-    XT_INIT_TRUNCATED_NORMAL,
-    XT_INIT_XAVIER_UNIFORM,
-    XT_INIT_XAVIER_NORMAL,
-    XT_INIT_KAIMING_UNIFORM,
-    XT_INIT_KAIMING_NORMAL,
-    XT_INIT_ORTHOGONAL,
-    XT_INIT_EYE,
-    XT_INIT_DIRAC,
-    XT_INIT_SPARSE
+    XT_INIT_CONSTANT, /* .value */
+    XT_INIT_UNIFORM, /* in [low,high) */
+    XT_INIT_NORMAL, /* N(mean,std^2) */
+    XT_INIT_TRUNCATED_NORMAL, /* the same without what lies outside of [low,high] */
+    XT_INIT_XAVIER_UNIFORM, /* Glorot and Bengio 2010: +-gain sqrt(6 / (inputs + outputs)) */
+    XT_INIT_XAVIER_NORMAL, /* deviation gain sqrt(2 / (inputs + outputs)) */
+    XT_INIT_KAIMING_UNIFORM, /* He et al. 2015: +-sqrt(6 / ((1 + slope^2) inputs)) */
+    XT_INIT_KAIMING_NORMAL, /* deviation sqrt(2 / ((1 + slope^2) inputs)) */
+    XT_INIT_ORTHOGONAL, /* orthonormal rows or columns (Saxe et al. 2013), times gain */
+    XT_INIT_EYE, /* the identity matrix */
+    XT_INIT_DIRAC, /* kernels that give their input back */
+    XT_INIT_SPARSE /* normal numbers with zeros among them */
 } xt_init_kind;
 #define XT_DEFAULTS_xt_init_opts(is) \
     is(std, XT_AUTO) is(low, XT_AUTO) is(high, XT_AUTO) is(gain, 1) is(groups, 1) is(sparsity, 0.1)

@@ -124,6 +124,7 @@ typedef struct XT_OPTIONS_ xt_sample_writer_opts {
     void *user;
     const char *every; /* "1epochs" (default), "500steps", ... as xt_trainer_opts.val_every */
 } xt_sample_writer_opts;
+/* xt_sample_writer(.sample = generate, .every = "500steps"): as said of xt_sample_fn */
 #define xt_sample_writer(...) xt_sample_writer_opt(XT_HERE, XT_OPTS(xt_sample_writer_opts, __VA_ARGS__))
 XT_API xt_callback *xt_sample_writer_opt(const xt_src *src, xt_sample_writer_opts o);
 
@@ -137,8 +138,9 @@ XT_API xt_callback *xt_sample_writer_opt(const xt_src *src, xt_sample_writer_opt
 XT_DEFAULTS_OF(xt_lr_find_opts)
 typedef struct XT_OPTIONS_ xt_lr_find_opts {
     size_t struct_size XT_SIZE(xt_lr_find_opts);
+    /* the first rate and the last */
     double min_lr XT_IS(xt_lr_find_opts, min_lr), max_lr XT_IS(xt_lr_find_opts, max_lr);
-    int64_t steps XT_IS(xt_lr_find_opts, steps);
+    int64_t steps XT_IS(xt_lr_find_opts, steps); /* training steps, of as many rates from min_lr to max_lr */
     /* ends when the smoothed loss is above so many times the best */
     double stop_factor XT_IS(xt_lr_find_opts, stop_factor);
     int64_t skip_first XT_IS(xt_lr_find_opts, skip_first), skip_last
@@ -163,6 +165,7 @@ XT_API double xt_lr_find_at(const xt_src *src, const xt_task *task, size_t task_
 XT_DEFAULTS_OF(xt_batch_find_opts)
 typedef struct XT_OPTIONS_ xt_batch_find_opts {
     size_t struct_size XT_SIZE(xt_batch_find_opts);
+    /* where the search begins, and where it ends; samples a batch */
     int64_t first XT_IS(xt_batch_find_opts, first), most XT_IS(xt_batch_find_opts, most);
     int64_t steps XT_IS(xt_batch_find_opts, steps); /* optimizer steps a trial */
     xt_switch power_only; /* default off; on: `first` times or divided by powers of two only */

@@ -127,8 +127,9 @@ def read(path):
             text = bare(item.text)
             if text.startswith("---"):
                 section = re.sub(r"^--- *(.*?) *---\n?", r"\1\n", text.replace("\n * ", "\n"), flags=re.S).strip()
-                told = re.match(r"---.*?---+[ *]*\n(.*)", text, flags=re.S)
-                leading = [re.sub(r"^ *\* ", "", told.group(1))] if told else []  # of what stands right below it
+                told = re.match(r"---.*?---+\n \* (.*)", text, flags=re.S)
+                closed = re.match(r"---.*?---+ *(\n|$)", text, flags=re.S)  # else it is a text that begins as a heading
+                leading = [told.group(1)] if told else [] if closed else [section]  # of what stands right below it
             elif number:
                 leading = leading + [text]
         else:
@@ -147,7 +148,7 @@ def read(path):
             if item.type:
                 own = list(leading) + [t for t in item.type.docs if t not in leading]
                 if not item.type.name and len(item.type.members) == 1:
-                    item.type.members[0].docs = own
+                    item.type.members[0].docs = own + item.type.members[0].docs
             item.docs, item.above, item.section = own, above, section
             if own and (item.public or item.kind == "code"):
                 above = item
