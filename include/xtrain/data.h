@@ -169,7 +169,7 @@ typedef struct xt_tar_sample {
     int n; /* how many members */
     const char *const *names; /* "jpg", "cls", "seg.png": what is behind the basename's first dot, in small letters */
     const void *const *data; /* the file's bytes, with a 0 behind them */
-    const size_t *sizes;
+    const size_t *sizes; /* bytes of each, without that 0 */
 } xt_tar_sample;
 XT_API int xt_tar_find(const xt_tar_sample *s, const char *names); /* the first of "jpg;jpeg;png"; -1: none */
 /* Tar files without compression, "shard-{000000..000009}.tar" (ranges and lists in braces; "::" between several

@@ -3,7 +3,12 @@
  *
  * Inputs are [N,C,spatial...] with one to three spatial dims as the name says; without N they are [C,spatial...], and
  * so is the result. An option that is one number holds for every spatial dim; its plural ({2, 1}) gives each dim its
- * own, and a 0 there means the plain field. Wrong shapes give error tensors that name function, shapes and line.
+ * own, and a 0 there means the plain field:
+ *     .strides, .paddings, .dilations, .output_paddings: one a dim, in place of the option without the s
+ *     .kernels: one a dim, in place of the argument `kernel`
+ *     .stride: places from one window to the next
+ *     .dilation: places from one element of a window to the next
+ * Wrong shapes give error tensors that name function, shapes and line.
  * Nothing here waits for the device. */
 #ifndef XTRAIN_FUNCTIONAL_H
 #define XTRAIN_FUNCTIONAL_H
@@ -16,12 +21,13 @@ extern "C" {
 #endif
 
 /* --- Convolution --- */
+/* What stands outside of a tensor's edges. */
 typedef enum xt_pad_mode {
-    XT_PAD_ZEROS = 0,
-    XT_PAD_CONSTANT = 0,
-    XT_PAD_REFLECT = 1,
-    XT_PAD_REPLICATE = 2,
-    XT_PAD_CIRCULAR = 3
+    XT_PAD_ZEROS = 0, /* zeros */
+    XT_PAD_CONSTANT = 0, /* the same; xt_pad: its .value */
+    XT_PAD_REFLECT = 1, /* the inside, mirrored at the outermost element, which is not repeated */
+    XT_PAD_REPLICATE = 2, /* the outermost element */
+    XT_PAD_CIRCULAR = 3 /* the inside from the other end */
 } xt_pad_mode;
 #define XT_DEFAULTS_xt_conv_opts(is) is(stride, 1) is(dilation, 1) is(groups, 1) is(bias, XT_ON)
 XT_DEFAULTS_OF(xt_conv_opts)
@@ -37,7 +43,7 @@ typedef struct XT_OPTIONS_ xt_conv_opts {
     /* default off; on: as much padding as keeps the input's size (stride 1 only), one more behind than in
      * front when odd */
     xt_switch same;
-    xt_pad_mode padding_mode;
+    xt_pad_mode padding_mode; /* what the padding holds; transposed: zeros only */
     int output_padding; /* transposed only: rows added behind, less than stride or dilation */
     int output_paddings[3];
 } xt_conv_opts;
@@ -97,7 +103,7 @@ XT_DEFAULTS_OF(xt_unpool_opts)
 typedef struct XT_OPTIONS_ xt_unpool_opts {
     size_t struct_size XT_SIZE(xt_unpool_opts);
     int stride XT_IS(xt_unpool_opts, stride); /* -1 = the kernel size */
-    int padding;
+    int padding; /* the pooling's */
     int kernels[3], strides[3], paddings[3];
     int64_t sizes[3]; /* of the result; default (size - 1) * stride - 2 padding + kernel */
 } xt_unpool_opts;
@@ -159,14 +165,19 @@ XT_API xt_tensor xt_fractional_max_pool_at(const xt_src *src, int n_spatial, xt_
 XT_API xt_tensor xt_global_pool_at(const xt_src *src, bool average, xt_tensor x);
 
 /* --- Resizing --- */
-typedef enum xt_resize { XT_NEAREST = 0, XT_LINEAR = 1, XT_CUBIC = 2 } xt_resize;
+/* How xt_interpolate finds values between elements. */
+typedef enum xt_resize {
+    XT_NEAREST = 0, /* the element below, as PyTorch's "nearest" */
+    XT_LINEAR = 1, /* straight lines between neighbours */
+    XT_CUBIC = 2 /* cubic convolution over four neighbours a dim (a = -0.75) */
+} xt_resize;
 #define XT_DEFAULTS_xt_interpolate_opts(is)
 typedef struct XT_OPTIONS_ xt_interpolate_opts {
     size_t struct_size XT_SIZE(xt_interpolate_opts);
     /* default nearest; linear is PyTorch's linear, bilinear or trilinear by rank; cubic is for [N,C,H,W] */
     xt_resize mode;
     double scale; /* output size = floor(size * scale); or name the sizes: */
-    int64_t sizes[3];
+    int64_t sizes[3]; /* of the result, one a dim; instead of scale */
     xt_switch align_corners; /* linear and cubic; default off */
 } xt_interpolate_opts;
 /* .scale = 2, .mode = XT_LINEAR */

@@ -1,8 +1,9 @@
 /* Losses: PyTorch's formulas, argument meaning and defaults (torch.nn.functional), recorded like any other op;
  * nothing waits.
  *
- * Options follow as named arguments: xt_cross_entropy(logits, labels, .label_smoothing = 0.1). `.reduction` is XT_MEAN
- * (the default), XT_SUM, or XT_NONE, which gives one value an element; another one is an error. Inputs are floats;
+ * Options follow as named arguments: xt_cross_entropy(logits, labels, .label_smoothing = 0.1). All losses have
+ *     .reduction: XT_MEAN (the default), XT_SUM, or XT_NONE, which gives one value an element; another one is an error
+ * Inputs are floats;
  * those narrower than f32 are computed, and given back, in f32. Where two inputs must have one shape, another shape is
  * an error and not broadcast: that is nearly always a forgotten xt_squeeze.
  *
@@ -23,7 +24,7 @@ extern "C" {
  * there are none, as PyTorch). A label outside 0..C-1 that is not ignored is an error with the sample where labels come
  * from a loader or xt_from_array, also through xt_cast and xt_reshape; a computed one makes the loss NaN, where PyTorch
  * raises an error; its gradient is 0. */
-#define XT_IGNORE_CLASS_0 0
+#define XT_IGNORE_CLASS_0 0 /* of .ignore_index: a class as any other; the default is -100 */
 #define XT_DEFAULTS_xt_class_loss_opts(is) is(ignore_index, -100) is(axis, XT_AXIS_AUTO)
 XT_DEFAULTS_OF(xt_class_loss_opts)
 typedef struct XT_OPTIONS_ xt_class_loss_opts {
@@ -51,7 +52,7 @@ typedef struct XT_OPTIONS_ xt_multi_margin_opts {
     size_t struct_size XT_SIZE(xt_multi_margin_opts);
     xt_reduce reduction;
     int p XT_IS(xt_multi_margin_opts, p); /* 1 or 2 */
-    double margin XT_IS(xt_multi_margin_opts, margin);
+    double margin XT_IS(xt_multi_margin_opts, margin); /* how far the label's score is to be above each other one */
     xt_tensor weight; /* [C] */
 } xt_multi_margin_opts;
 /* [N,C] or [C], labels [N] or []: sum over the other classes of max(0, margin - x[label] + x[j])^p / C. */
@@ -143,7 +144,7 @@ typedef struct XT_OPTIONS_ xt_poisson_nll_opts {
     xt_reduce reduction;
     xt_switch log_input XT_IS(xt_poisson_nll_opts, log_input); /* default on: exp(x) - y x; off: x - y log(x + eps) */
     xt_switch full; /* adds Stirling's term for y > 1; default off */
-    double eps XT_IS(xt_poisson_nll_opts, eps);
+    double eps XT_IS(xt_poisson_nll_opts, eps); /* keeps the logarithm from 0; with log_input off */
 } xt_poisson_nll_opts;
 #define xt_poisson_nll_loss(x, ...) XT_POISSON_NLL_LOSS_(x, __VA_ARGS__, )
 #define XT_POISSON_NLL_LOSS_(x, y, ...) xt_poisson_nll_loss_at(XT_HERE, x, y, XT_OPTS(xt_poisson_nll_opts, __VA_ARGS__))
@@ -193,9 +194,9 @@ XT_DEFAULTS_OF(xt_triplet_opts)
 typedef struct XT_OPTIONS_ xt_triplet_opts {
     size_t struct_size XT_SIZE(xt_triplet_opts);
     xt_reduce reduction;
-    double margin XT_IS(xt_triplet_opts, margin);
+    double margin XT_IS(xt_triplet_opts, margin); /* how much farther the negative is to be than the positive */
     double p XT_IS(xt_triplet_opts, p); /* the distance's norm */
-    double eps XT_IS(xt_triplet_opts, eps);
+    double eps XT_IS(xt_triplet_opts, eps); /* added to each difference, so that a distance of 0 has a gradient */
     xt_switch swap; /* also from positive to negative, the smaller one counts; default off */
 } xt_triplet_opts;
 /* [N,D] each: max(0, d(a,p) - d(a,n) + margin) */
@@ -224,7 +225,7 @@ XT_API xt_tensor xt_multilabel_margin_loss_at(const xt_src *src, xt_tensor x, xt
 XT_DEFAULTS_OF(xt_cosine_opts)
 typedef struct XT_OPTIONS_ xt_cosine_opts {
     size_t struct_size XT_SIZE(xt_cosine_opts);
-    int axis XT_IS(xt_cosine_opts, axis);
+    int axis XT_IS(xt_cosine_opts, axis); /* of the vectors; negative counts from the end */
     double eps XT_IS(xt_cosine_opts, eps); /* smaller norms count as this */
 } xt_cosine_opts;
 /* x.y / (|x| |y|) along one axis, which goes away */

@@ -5,7 +5,15 @@
  * In a plain loop call xt_schedule_step after an epoch, or after each optimizer step, as the schedule is meant; the
  * Trainer calls it by `.interval`: XT_EACH_EPOCH (the default, as Lightning) or XT_EACH_STEP. Schedules put into
  * xt_sequential_schedule or xt_chained_schedule are stepped by that one only. Parameter groups keep their own rates:
- * each formula runs a group. Checkpoints of the Trainer and xt_optimizer_save hold the schedules' positions.
+ * each formula runs a group. Checkpoints of the Trainer and xt_optimizer_save hold the schedules' positions. A position
+ * is how often the schedule was stepped; "the rate" below is the one that the optimizer, or a group, was made with.
+ *
+ * What options mean that several have:
+ *     .interval: when the Trainer steps it; plain loops step it themselves
+ *     .gamma: factor of the rate each time
+ *     .total_iters: positions until the end of the change, 1 and above
+ *     .eta_min: the lowest rate
+ *     .base_momentum, .max_momentum: lowest and highest momentum (the Adam family: beta1), 0 to 1
  *
  *     xt_optimizer *opt = xt_adamw(net, .lr = 3e-4);
  *     xt_warmup_schedule(opt, 500, xt_cosine_schedule(opt, .t_max = 10000), .interval = XT_EACH_STEP); */
@@ -18,8 +26,13 @@
 extern "C" {
 #endif
 
+/* A rule for an optimizer's rate with a position; the optimizer's, which frees it. */
 typedef struct xt_scheduler xt_scheduler;
-typedef enum xt_interval { XT_EACH_EPOCH = 0, XT_EACH_STEP } xt_interval;
+/* When the Trainer steps a schedule. */
+typedef enum xt_interval {
+    XT_EACH_EPOCH = 0, /* after each epoch */
+    XT_EACH_STEP /* after each optimizer step */
+} xt_interval;
 enum { XT_SCHEDULE_MOST = 16 }; /* milestones, schedules of a sequence */
 
 #define XT_DEFAULTS_xt_step_schedule_opts(is) is(gamma, 0.1) is(step_size, XT_UNSET)
@@ -65,7 +78,7 @@ XT_DEFAULTS_OF(xt_linear_schedule_opts)
 typedef struct XT_OPTIONS_ xt_linear_schedule_opts {
     size_t struct_size XT_SIZE(xt_linear_schedule_opts);
     double start_factor XT_IS(xt_linear_schedule_opts, start_factor); /* 0 to 1 */
-    double end_factor XT_IS(xt_linear_schedule_opts, end_factor);
+    double end_factor XT_IS(xt_linear_schedule_opts, end_factor); /* 0 to 1 */
     int64_t total_iters XT_IS(xt_linear_schedule_opts, total_iters);
     xt_interval interval;
 } xt_linear_schedule_opts;
@@ -79,7 +92,7 @@ XT_API xt_scheduler *xt_linear_schedule_opt(const xt_src *src, xt_optimizer *opt
 XT_DEFAULTS_OF(xt_constant_schedule_opts)
 typedef struct XT_OPTIONS_ xt_constant_schedule_opts {
     size_t struct_size XT_SIZE(xt_constant_schedule_opts);
-    double factor XT_IS(xt_constant_schedule_opts, factor);
+    double factor XT_IS(xt_constant_schedule_opts, factor); /* of the rate until total_iters, 0 to 1 */
     int64_t total_iters XT_IS(xt_constant_schedule_opts, total_iters);
     xt_interval interval;
 } xt_constant_schedule_opts;
@@ -94,7 +107,7 @@ XT_DEFAULTS_OF(xt_polynomial_schedule_opts)
 typedef struct XT_OPTIONS_ xt_polynomial_schedule_opts {
     size_t struct_size XT_SIZE(xt_polynomial_schedule_opts);
     int64_t total_iters XT_IS(xt_polynomial_schedule_opts, total_iters);
-    double power XT_IS(xt_polynomial_schedule_opts, power);
+    double power XT_IS(xt_polynomial_schedule_opts, power); /* 1: a straight line; more: a faster fall at first */
     xt_interval interval;
 } xt_polynomial_schedule_opts;
 /* (1 - t / total_iters)^power, down to 0 */
@@ -157,7 +170,12 @@ typedef struct XT_OPTIONS_ xt_one_cycle_schedule_opts {
     xt_one_cycle_schedule_opt(XT_HERE, opt, XT_OPTS(xt_one_cycle_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_one_cycle_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_one_cycle_schedule_opts o);
 
-typedef enum xt_cyclic_mode { XT_TRIANGULAR = 0, XT_TRIANGULAR2, XT_EXP_RANGE } xt_cyclic_mode;
+/* What becomes of the height of a cycle. */
+typedef enum xt_cyclic_mode {
+    XT_TRIANGULAR = 0, /* it stays */
+    XT_TRIANGULAR2, /* half of it after each cycle */
+    XT_EXP_RANGE /* times gamma^position */
+} xt_cyclic_mode;
 #define XT_DEFAULTS_xt_cyclic_schedule_opts(is)                                                             \
     is(step_size_up, 2000) is(step_size_down, -1) is(gamma, 1) is(base_momentum, 0.8) is(max_momentum, 0.9) \
         is(cycle_momentum, XT_ON) is(base_lr, XT_AUTO) is(max_lr, XT_AUTO)
@@ -166,9 +184,10 @@ typedef struct XT_OPTIONS_ xt_cyclic_schedule_opts {
     size_t struct_size XT_SIZE(xt_cyclic_schedule_opts);
     double base_lr XT_IS(xt_cyclic_schedule_opts, base_lr), max_lr
         XT_IS(xt_cyclic_schedule_opts, max_lr); /* needed; groups keep their ratio to them */
+    /* positions from the lowest rate to the highest */
     int64_t step_size_up XT_IS(xt_cyclic_schedule_opts, step_size_up);
     int64_t step_size_down XT_IS(xt_cyclic_schedule_opts, step_size_down); /* -1 = step_size_up */
-    xt_cyclic_mode mode;
+    xt_cyclic_mode mode; /* what becomes of later cycles */
     double gamma XT_IS(xt_cyclic_schedule_opts, gamma); /* of XT_EXP_RANGE */
     xt_switch cycle_momentum XT_IS(xt_cyclic_schedule_opts, cycle_momentum); /* default on */
     double base_momentum XT_IS(xt_cyclic_schedule_opts, base_momentum), max_momentum
@@ -180,6 +199,7 @@ typedef struct XT_OPTIONS_ xt_cyclic_schedule_opts {
     xt_cyclic_schedule_opt(XT_HERE, opt, XT_OPTS(xt_cyclic_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_cyclic_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_cyclic_schedule_opts o);
 
+/* The factor at a position, which counts from 0 in epochs or steps as the schedule is stepped. */
 typedef double (*xt_schedule_fn)(int64_t epoch, void *user);
 #define XT_DEFAULTS_xt_lambda_schedule_opts(is)
 typedef struct XT_OPTIONS_ xt_lambda_schedule_opts {
@@ -204,12 +224,14 @@ typedef struct XT_OPTIONS_ xt_plateau_schedule_opts {
     /* the Trainer's: name of a logged value, read after each validation (epoch when there is none) */
     const char *monitor;
     xt_reduce mode; /* XT_MIN (default) or XT_MAX */
-    double factor XT_IS(xt_plateau_schedule_opts, factor);
+    double factor XT_IS(xt_plateau_schedule_opts, factor); /* of the rate each time, below 1 */
+    /* values in a row without improvement that are borne; the next one lowers the rate */
     int64_t patience XT_IS(xt_plateau_schedule_opts, patience);
+    /* better by more than this share of the best counts as improvement */
     double threshold XT_IS(xt_plateau_schedule_opts, threshold);
     xt_switch absolute; /* default off: the threshold is relative to the best value */
-    int64_t cooldown;
-    double min_lr;
+    int64_t cooldown; /* values behind a reduction that are not counted as bad */
+    double min_lr; /* the lowest rate */
     double eps XT_IS(xt_plateau_schedule_opts, eps); /* smaller changes of the rate are not made */
 } xt_plateau_schedule_opts;
 #define xt_plateau_schedule(...) XT_PLATEAU_SCHEDULE_(__VA_ARGS__, )
@@ -225,6 +247,7 @@ typedef struct XT_OPTIONS_ xt_sequence_opts {
     int64_t milestones[XT_SCHEDULE_MOST]; /* one fewer: where the next one takes over and begins at its 0 */
     xt_interval interval;
 } xt_sequence_opts;
+/* one after the other: .schedules = {warmup, cosine}, .milestones = {500} */
 #define xt_sequential_schedule(...) XT_SEQUENTIAL_SCHEDULE_(__VA_ARGS__, )
 #define XT_SEQUENTIAL_SCHEDULE_(opt, ...) \
     xt_sequential_schedule_opt(XT_HERE, opt, XT_OPTS(xt_sequence_opts, __VA_ARGS__))
@@ -248,6 +271,7 @@ XT_API xt_scheduler *xt_warmup_schedule_opt(const xt_src *src, xt_optimizer *opt
                                             xt_warmup_opts o);
 
 /* --- Use --- */
+/* to the next position, and sets its rate; not of parts of another schedule, nor of a plateau */
 XT_API void xt_schedule_step(xt_scheduler *s);
 XT_API void xt_schedule_step_value(xt_scheduler *s, double value); /* plateau: a value the host has */
 /* Plateau: a tensor of one element. Does not wait: the rate changes at the first xt_optimizer_step after the value
@@ -256,8 +280,8 @@ XT_API void xt_schedule_step_value(xt_scheduler *s, double value); /* plateau: a
 XT_API void xt_schedule_step_tensor_at(const xt_src *src, xt_scheduler *s, xt_tensor t);
 XT_API double xt_schedule_lr(const xt_scheduler *s); /* of group 0 */
 XT_API int64_t xt_schedule_last_epoch(const xt_scheduler *s); /* times it was stepped */
-/* The position as JSON (snprintf's meaning of buf and n), and back into a schedule made the same way. Rates are the
- * optimizer's state, not its. */
+/* The position as JSON (snprintf's meaning of buf and n), and with xt_schedule_load back into a schedule made the same
+ * way. Rates are the optimizer's state, not its. */
 XT_API size_t xt_schedule_save(const xt_scheduler *s, char *buf, size_t n);
 XT_API XT_CHECK xt_status xt_schedule_load(xt_scheduler *s, const char *json);
 
