@@ -24,8 +24,7 @@ enum { XT_MORE_FIELDS = 4 }; /* fields of a sample beside x and y */
 typedef struct xt_dataset xt_dataset;
 /* What batches come from: a dataset with an order, threads that read ahead, and a position. */
 typedef struct xt_loader xt_loader;
-/* What xt_next gives: samples side by side, on the device. Tensors live until the next xt_next; fields are read
- * only. */
+/* What xt_next gives: samples side by side, on the device. Tensors live until the next xt_next. */
 typedef struct xt_batch {
     xt_tensor x, y; /* inputs and labels, [batch] in front of a sample's dims; y none: no labels */
     int64_t size; /* samples in this batch on this rank; padding not counted */

@@ -33,25 +33,25 @@ XT_API void xt_cost_summary(void); /* what the run cost so far, to the sink; xt_
 /* --- Memory --- */
 /* live device buffers by line, module path and role; peak, rate, fragmentation; to the sink */
 XT_API void xt_memory_report(void);
-/* One row of the ledger: live device buffers grouped by creating line, path and role; largest first. Gives the
- * number of rows. */
+/* One row of the ledger: live device buffers grouped by creating line, path and role; largest first. xt_memory_rows
+ * fills up to `max` of them and gives the number of rows there are. */
 typedef struct xt_memory_row {
     const char *file, *path, *role; /* role: parameter, gradient, optimizer, state, batch, activation, value */
-    int line;
-    int64_t bytes, count;
+    int line; /* of `file`, that made the buffers */
+    int64_t bytes, count; /* of all buffers of the row, and how many they are */
 } xt_memory_row;
 XT_API int xt_memory_rows(xt_memory_row *rows, int max);
 typedef struct xt_memory_info { /* of the device; -1 = its plugin does not say */
     int64_t live_bytes, live_buffers; /* by the ledger */
     /* most that was live, with the temporaries of the program that ran then, and when */
     int64_t peak_bytes, peak_step;
-    int64_t limit_bytes;
+    int64_t limit_bytes; /* what the process may have of it */
     int64_t reserved_bytes; /* what the device's allocator holds, with blocks kept for reuse */
     /* the largest block among them: far below reserved - live means fragmentation */
     int64_t largest_free_bytes;
     double bytes_per_step, buffers_per_step; /* made, on average over the run */
 } xt_memory_info;
-XT_API xt_memory_info xt_memory(void);
+XT_API xt_memory_info xt_memory(void); /* of this process, now; no wait */
 
 /* --- Profiles --- */
 #define XT_DEFAULTS_xt_profile_opts(is) is(steps, 3)
@@ -59,7 +59,7 @@ XT_DEFAULTS_OF(xt_profile_opts)
 typedef struct XT_OPTIONS_ xt_profile_opts {
     size_t struct_size XT_SIZE(xt_profile_opts);
     int64_t first; /* the first step it covers; one that is over, as 0 is: the next one */
-    int64_t steps XT_IS(xt_profile_opts, steps);
+    int64_t steps XT_IS(xt_profile_opts, steps); /* how many steps it covers */
 } xt_profile_opts;
 /* A trace of some steps: the host's phases and the device's ops with op, line, module, bytes, flops and share of the
  * roofline. PATH.json is Chrome/Perfetto JSON; a path without that ending is a log folder for TensorBoard's profile
@@ -73,14 +73,18 @@ XT_API XT_CHECK xt_status xt_profile_opt(const char *path, xt_profile_opts o);
     for (int xt_scope_once_ = (xt_scope_begin(name), 1); xt_scope_once_; xt_scope_once_ = 0, xt_scope_end())
 
 /* --- Programs that run, and programs that died --- */
+/* What a program of xtrain's tells about itself, as of its last step. */
 typedef struct xt_process {
-    int pid, rank, world;
-    bool alive;
-    char program[256], device[128], place[128], loss_name[32];
+    int pid, rank, world; /* world: how many ranks there are */
+    bool alive; /* it runs: xt_processes gives no others */
+    char program[256]; /* its command line */
+    char device[128]; /* what it trains on, by its name */
+    char place[128]; /* FILE:LINE of the call that it is in, or was in last */
+    char loss_name[32]; /* of `loss`, as it was logged; "" = nothing was */
     int64_t step, epoch, compiles, device_bytes, peak_bytes, limit_bytes, rss_bytes; /* limit: 0 or -1 when unknown */
     double loss, steps_per_s, idle_share, seconds; /* NaN when unknown; seconds: since its last step */
     int64_t history[120]; /* device bytes over the run, oldest first */
-    int n_history;
+    int n_history; /* how many of them there are */
     char host[64]; /* its name */
     int launcher; /* the process that started it, on its host: that of all ranks which one launcher started there */
 } xt_process;

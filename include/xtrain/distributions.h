@@ -24,17 +24,20 @@
 extern "C" {
 #endif
 
-enum { XT_DIST_PARAMS = 3, XT_DIST_LAYERS = 6 };
+enum {
+    XT_DIST_PARAMS = 3, /* tensors of one distribution at most */
+    XT_DIST_LAYERS = 6 /* distributions of distributions at most, one upon the other */
+};
 typedef struct xt_dist_layer { /* the library's */
-    int kind, n;
-    xt_tensor a, b;
+    int kind, n; /* which of them it is, and what its number is (dims of xt_independent_dist) */
+    xt_tensor a, b; /* its tensors (loc and scale, exponent) */
 } xt_dist_layer;
 /* The fields are the library's; {0} is no distribution. */
 typedef struct xt_dist {
-    int kind, n_layers;
-    int64_t count;
-    xt_tensor p[XT_DIST_PARAMS];
-    xt_dist_layer layer[XT_DIST_LAYERS];
+    int kind, n_layers; /* which distribution it is, 0: none; and layers upon it */
+    int64_t count; /* total_count, or the size of a matrix; 0 where there is none */
+    xt_tensor p[XT_DIST_PARAMS]; /* its parameters, of one dtype */
+    xt_dist_layer layer[XT_DIST_LAYERS]; /* the first n_layers of them, the outermost last */
 } xt_dist;
 
 /* --- Numbers --- */
@@ -183,9 +186,13 @@ XT_API xt_dist xt_lkj_cholesky_dist_at(const xt_src *src, int64_t dim, xt_tensor
 /* of y = f(x), x of d: f is loc + scale x, e^x, 1 / (1 + e^-x), tanh x, log(1 + e^x),
  * x^exponent (of x above 0), element by element */
 #define xt_affine_dist(d, loc, scale) xt_affine_dist_at(XT_HERE, d, loc, scale)
+/* e^x of d's x */
 #define xt_exp_dist(d) xt_exp_dist_at(XT_HERE, d)
+/* 1 / (1 + e^-x) of d's x */
 #define xt_sigmoid_dist(d) xt_sigmoid_dist_at(XT_HERE, d)
+/* tanh x of d's x */
 #define xt_tanh_dist(d) xt_tanh_dist_at(XT_HERE, d)
+/* log(1 + e^x) of d's x */
 #define xt_softplus_dist(d) xt_softplus_dist_at(XT_HERE, d)
 #define xt_power_dist(d, exponent) xt_power_dist_at(XT_HERE, d, exponent)
 XT_API xt_dist xt_independent_dist_at(const xt_src *src, xt_dist d, int n);
@@ -212,7 +219,9 @@ XT_API xt_tensor xt_dist_rsample_at(const xt_src *src, xt_dist d, const int64_t 
 #define xt_dist_cdf(d, value) xt_dist_cdf_at(XT_HERE, d, value) /* the probability of at most this value */
 #define xt_dist_icdf(d, q) xt_dist_icdf_at(XT_HERE, d, q) /* the value with the distribution function q */
 #define xt_dist_mean(d) xt_dist_mean_at(XT_HERE, d) /* batch dims + event dims, as the next two */
+/* per element; of an event's vector the diagonal of its covariance */
 #define xt_dist_variance(d) xt_dist_variance_at(XT_HERE, d)
+/* the root of it */
 #define xt_dist_stddev(d) xt_dist_stddev_at(XT_HERE, d)
 #define xt_dist_entropy(d) xt_dist_entropy_at(XT_HERE, d) /* in nats */
 #define xt_dist_kl(p, q) xt_dist_kl_at(XT_HERE, p, q) /* kl_divergence(p, q), both of one kind */
@@ -232,10 +241,10 @@ XT_API int xt_dist_event_dims(xt_dist d); /* how many last dims of a sample are 
  * breaking: simplex; lower Cholesky, positive definite and corr Cholesky: matrices). Others are made of tensors:
  * xt_reshape, xt_concat and xt_stack of parts, xt_dist_cdf and xt_dist_icdf of a distribution. */
 typedef enum xt_transform_kind {
-    XT_EXP_TRANSFORM,
-    XT_SIGMOID_TRANSFORM,
-    XT_TANH_TRANSFORM,
-    XT_SOFTPLUS_TRANSFORM,
+    XT_EXP_TRANSFORM, /* e^x */
+    XT_SIGMOID_TRANSFORM, /* 1 / (1 + e^-x) */
+    XT_TANH_TRANSFORM, /* tanh x */
+    XT_SOFTPLUS_TRANSFORM, /* log(1 + e^x) */
     XT_ABS_TRANSFORM, /* its inverse gives the positive one */
     XT_SOFTMAX_TRANSFORM, /* [...,K]; its inverse is the logarithm */
     XT_STICK_BREAKING_TRANSFORM, /* [...,K - 1] -> [...,K] */
@@ -244,6 +253,7 @@ typedef enum xt_transform_kind {
     XT_CORR_CHOLESKY_TRANSFORM /* [...,D (D - 1) / 2] -> [...,D,D] */
 } xt_transform_kind;
 #define xt_transform(kind, x) xt_transform_at(XT_HERE, XT_WORD_(xt_transform_kind, kind), x)
+/* the x that xt_transform makes y of */
 #define xt_transform_inverse(kind, y) xt_transform_inverse_at(XT_HERE, XT_WORD_(xt_transform_kind, kind), y)
 /* log |dy/dx|, of y = xt_transform(kind, x): for each element, or each vector [...]; an error for those that are not
  * one to one, and for the two of matrices [...,D,D], as in PyTorch */

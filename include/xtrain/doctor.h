@@ -9,28 +9,30 @@
 extern "C" {
 #endif
 
+/* What there is to say about one device's plugin. */
 typedef struct xt_plugin_report {
     char device[64]; /* as asked: "TPU" */
-    bool found, loads, opens;
-    char path[512];
+    bool found, loads, opens; /* there is such a file; it is a PJRT plugin; a client was made */
+    char path[512]; /* the file; "" = none */
     char problem[1024]; /* why it was not found, does not load or has no device; "" = all is well */
     char install[640]; /* the command that installs it; "" = it is no package */
-    int api_major, api_minor;
+    int api_major, api_minor; /* of PJRT's C API that it was built with */
     int64_t stablehlo[3]; /* zeros = not said */
-    int devices;
-    char platform[64], kind[64];
+    int devices; /* of this process */
+    char platform[64], kind[64]; /* "cuda", "NVIDIA H200": as it names itself and its first device */
     int64_t memory_limit, memory_in_use; /* of one device; -1 = not said */
     char missing[1024]; /* libraries it needs that are nowhere, and how to get them; "" = none */
 } xt_plugin_report;
 /* Looks for the device's plugin and tries it in a process of its own (up to a minute when it hangs). device: CPU, TPU,
  * CUDA, XLA_CPU or a path. */
 XT_API void xt_doctor_plugin(const char *device, xt_plugin_report *out);
+/* Folders and means of this machine. */
 typedef struct xt_doctor_folders {
     char cache[512]; /* of compiled programs; "" = off or none */
-    char cache_problem[256];
-    int64_t cache_bytes, cache_files;
+    char cache_problem[256]; /* why the folder is not used; "" = it is */
+    int64_t cache_bytes, cache_files; /* what its programs take, and how many there are */
     char plugins[512]; /* where doctor --install puts packages */
-    int64_t host_memory, host_cores;
+    int64_t host_memory, host_cores; /* bytes, and cores that this process may use */
 } xt_doctor_folders;
 /* Fills `out`: which folders xtrain writes to, and what this machine has. */
 XT_API void xt_doctor_look(xt_doctor_folders *out);
@@ -38,6 +40,7 @@ XT_API void xt_doctor_look(xt_doctor_folders *out);
 XT_API bool xt_doctor_package(const char *device, char package[64], char folder[512]);
 
 /* --- The compile cache on disk: one file a program. `xtrain cache` is these three. --- */
+/* A compiled program on the disk. */
 typedef struct xt_cache_file {
     char name[64]; /* KEY.xtc; compile reports show the key */
     int64_t bytes, used; /* used: when it was last loaded or written, seconds since 1970 */
@@ -56,7 +59,9 @@ typedef struct XT_OPTIONS_ xt_cache_prune_opts {
     double older_days XT_IS(xt_cache_prune_opts, older_days);
     bool damaged; /* files that xt_cache_each finds a problem with go */
 } xt_cache_prune_opts;
-enum { XT_CACHE_NONE = 0 };
+enum {
+    XT_CACHE_NONE = 0 /* .max_bytes = XT_CACHE_NONE: every file goes */
+};
 /* Removes files; leftovers of writers that died an hour ago or more go in any case. out_files and out_bytes: how much
  * went. Running programs are not disturbed: what they loaded they keep. */
 #define xt_cache_prune(...) XT_CACHE_PRUNE_(__VA_ARGS__, )

@@ -22,7 +22,7 @@ extern "C" {
 #define xt_log2(x) xt_log2_at(XT_HERE, x)
 #define xt_log10(x) xt_log10_at(XT_HERE, x)
 #define xt_exp2(x) xt_exp2_at(XT_HERE, x)
-#define xt_cbrt(x) xt_cbrt_at(XT_HERE, x)
+#define xt_cbrt(x) xt_cbrt_at(XT_HERE, x) /* the cube root, of negative numbers too */
 #define xt_reciprocal(x) xt_reciprocal_at(XT_HERE, x)
 #define xt_erf(x) xt_erf_at(XT_HERE, x)
 #define xt_erfc(x) xt_erfc_at(XT_HERE, x) /* 1 - erf(x), exact for large x */
@@ -182,7 +182,7 @@ XT_API xt_tensor xt_softmin_at(const xt_src *src, xt_tensor x, int axis);
 XT_DEFAULTS_OF(xt_softplus_opts)
 typedef struct XT_OPTIONS_ xt_softplus_opts {
     size_t struct_size XT_SIZE(xt_softplus_opts);
-    double beta XT_IS(xt_softplus_opts, beta);
+    double beta XT_IS(xt_softplus_opts, beta); /* log(1 + e^(beta x)) / beta */
     double threshold XT_IS(xt_softplus_opts, threshold); /* linear where beta x is above it */
 } xt_softplus_opts;
 #define xt_softplus(...) XT_OPT1_(xt_softplus_at, xt_softplus_opts, __VA_ARGS__, )
@@ -304,8 +304,9 @@ XT_API xt_tensor xt_clamp_tensor_at(const xt_src *src, xt_tensor x, xt_tensor lo
 XT_DEFAULTS_OF(xt_close_opts)
 typedef struct XT_OPTIONS_ xt_close_opts {
     size_t struct_size XT_SIZE(xt_close_opts);
-    double rtol XT_IS(xt_close_opts, rtol), atol XT_IS(xt_close_opts, atol);
-    bool equal_nan;
+    double rtol XT_IS(xt_close_opts, rtol); /* how far x may be from y, as a share of |y| */
+    double atol XT_IS(xt_close_opts, atol); /* and beside it, whatever y is */
+    bool equal_nan; /* NaN is close to NaN */
 } xt_close_opts;
 #define xt_isclose(x, ...) XT_OPT2_(xt_isclose_at, xt_close_opts, x, __VA_ARGS__, ) /* |x - y| <= atol + rtol |y| */
 #define xt_allclose(x, ...) XT_OPT2_(xt_allclose_at, xt_close_opts, x, __VA_ARGS__, ) /* a bool tensor without dims */

@@ -33,7 +33,12 @@ XT_API xt_tensor xt_view_as_real_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor(xt_view_as_real)(xt_tensor x);
 XT_API xt_tensor xt_view_as_complex_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor(xt_view_as_complex)(xt_tensor x);
-typedef enum xt_fft_norm { XT_FFT_BACKWARD, XT_FFT_ORTHO, XT_FFT_FORWARD } xt_fft_norm;
+/* Which direction of a Fourier transform is divided by n. */
+typedef enum xt_fft_norm {
+    XT_FFT_BACKWARD, /* the inverse */
+    XT_FFT_ORTHO, /* both, by the root of n */
+    XT_FFT_FORWARD /* the forward one */
+} xt_fft_norm;
 #define XT_DEFAULTS_xt_fft_opts(is) is(n, -1)
 XT_DEFAULTS_OF(xt_fft_opts)
 typedef struct XT_OPTIONS_ xt_fft_opts {
@@ -68,15 +73,15 @@ XT_API xt_tensor xt_fftfreq_at(const xt_src *src, int64_t n, double d, bool half
 /* torch.signal.windows: [n], of floats. PyTorch's stft takes periodic ones (symmetric false), whose next element
  * would be the first again. xt_window(XT_WINDOW_KAISER, 400, false, XT_F32, .beta = 14) */
 typedef enum xt_window_kind {
-    XT_WINDOW_HANN,
+    XT_WINDOW_HANN, /* (1 - cos) / 2 */
     XT_WINDOW_HAMMING, /* .alpha */
-    XT_WINDOW_BLACKMAN,
-    XT_WINDOW_BARTLETT,
-    XT_WINDOW_COSINE,
+    XT_WINDOW_BLACKMAN, /* 0.42 - 0.5 cos + 0.08 cos 2 */
+    XT_WINDOW_BARTLETT, /* a triangle */
+    XT_WINDOW_COSINE, /* half a sine */
     XT_WINDOW_KAISER, /* .beta */
     XT_WINDOW_GAUSSIAN, /* .std */
     XT_WINDOW_EXPONENTIAL, /* .tau */
-    XT_WINDOW_NUTTALL
+    XT_WINDOW_NUTTALL /* three cosines: the smallest side lobes */
 } xt_window_kind;
 #define XT_DEFAULTS_xt_window_opts(is) is(alpha, 0.54) is(beta, 12) is(std, 1) is(tau, 1)
 XT_DEFAULTS_OF(xt_window_opts)

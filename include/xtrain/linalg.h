@@ -66,7 +66,9 @@ XT_API xt_tensor xt_cholesky_solve_at(const xt_src *src, xt_tensor y, xt_tensor 
 #define XT_DEFAULTS_xt_triangular_opts(is)
 typedef struct XT_OPTIONS_ xt_triangular_opts {
     size_t struct_size XT_SIZE(xt_triangular_opts);
-    bool upper, transpose, unit_diagonal;
+    bool upper; /* a is its upper triangle; else the lower one: the other is not read */
+    bool transpose; /* a's transpose in place of a */
+    bool unit_diagonal; /* its diagonal counts as ones and is not read */
     bool right; /* x a = y instead of a x = y */
 } xt_triangular_opts;
 #define xt_triangular_solve(a, ...) XT_OPT2_(xt_triangular_solve_at, xt_triangular_opts, a, __VA_ARGS__, )

@@ -6,8 +6,8 @@
 
 /* Up to 16 numbers by value, and an array of tensors: xt_stack(2, XT_TENSORS(x, y), 0). */
 typedef struct xt_list {
-    int n;
-    int64_t v[2 * XT_MAX_RANK];
+    int n; /* how many; of axes 0: all */
+    int64_t v[2 * XT_MAX_RANK]; /* the first n of them */
 } xt_list;
 #ifdef __cplusplus
 struct xt_numbers_ {

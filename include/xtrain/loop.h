@@ -71,6 +71,7 @@ XT_API bool xt_cond_at(const xt_src *src, xt_tensor pred, xt_fn on_true, xt_fn o
  * square of the number of steps in time (a loop that counts from a constant to a constant is seen, and its states are
  * kept). With max_steps the loop ends there at the latest, and states of so many steps are kept, as xt_scan does. */
 typedef xt_tensor (*xt_while_cond_fn)(const xt_tensor *state, void *user);
+/* Puts the next states in the place of those before. */
 typedef void (*xt_while_fn)(xt_tensor *state, void *user);
 #define XT_DEFAULTS_xt_while_opts(is) is(max_steps, -1)
 XT_DEFAULTS_OF(xt_while_opts)

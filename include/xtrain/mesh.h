@@ -29,7 +29,9 @@ extern "C" {
 
 #define XT_MESH_AXES 8 /* at most */
 
+/* The run's devices as a grid with named axes; one of a run. */
 typedef struct xt_mesh xt_mesh;
+/* An axis of a mesh: its name and how many devices lie along it. */
 typedef struct xt_axis {
     const char *name; /* letters, digits and '_' */
     int64_t size; /* 0 = what the other axes leave of the run's devices; at most one axis may say so */
@@ -81,12 +83,19 @@ XT_API void xt_shard_params_at(const xt_src *src, xt_module *net, xt_mesh *mesh,
  *  pipeline parallel: the blocks of xt_pipeline are divided over `axes`, the first ones to the first device, and the
  *                   micro-batches go from device to device (GPipe, Huang et al. 2019). What a rule says of a parameter
  *                   is about one block's. */
+/* the first recipe: the batch alone is divided */
 #define xt_mesh_data_parallel(mesh, net, axes) xt_mesh_data_parallel_at(XT_HERE, mesh, net, axes)
+/* fully sharded: parameters, optimizer state and batch */
 #define xt_mesh_fsdp(mesh, net, axes) xt_mesh_fsdp_at(XT_HERE, mesh, net, axes)
+/* sharded state: optimizer state and batch */
 #define xt_mesh_zero(mesh, net, axes) xt_mesh_zero_at(XT_HERE, mesh, net, axes)
+/* tensor parallel: the matrices of GPT-2's blocks */
 #define xt_mesh_tensor_parallel(mesh, net, axes) xt_mesh_tensor_parallel_at(XT_HERE, mesh, net, axes)
+/* context parallel: the positions of sequences */
 #define xt_mesh_context_parallel(mesh, net, axes) xt_mesh_context_parallel_at(XT_HERE, mesh, net, axes)
+/* expert parallel: the experts of xt_moe */
 #define xt_mesh_expert_parallel(mesh, net, axes) xt_mesh_expert_parallel_at(XT_HERE, mesh, net, axes)
+/* pipeline parallel: the blocks of xt_pipeline */
 #define xt_mesh_pipeline_parallel(mesh, net, axes) xt_mesh_pipeline_parallel_at(XT_HERE, mesh, net, axes)
 XT_API void xt_mesh_data_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_fsdp_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);

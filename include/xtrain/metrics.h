@@ -48,7 +48,7 @@ XT_API void xt_log_value_at(const xt_src *src, const char *name, double v, xt_lo
  * where `finish` is given, a function of sums: `sums` are added up on the device over batches and over ranks, and
  * finish(sums, n, arg) runs on the logger thread when a row is due. */
 typedef double (*xt_metric_finish)(const double *sums, int64_t n, double arg);
-/* The value of a metric for one batch, as tensors of the step; a zero struct after an error. */
+/* The value of a metric for one batch, as tensors of the step. */
 typedef struct xt_metric {
     xt_tensor numerator, denominator; /* one element each */
     xt_tensor sums; /* any shape, n elements */

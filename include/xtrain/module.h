@@ -295,7 +295,7 @@ XT_API bool xt_fuse_bn_at(const xt_src *src, xt_module *m, const char *layer, co
 XT_DEFAULTS_OF(xt_lora_opts)
 typedef struct XT_OPTIONS_ xt_lora_opts {
     size_t struct_size XT_SIZE(xt_lora_opts);
-    int64_t r XT_IS(xt_lora_opts, r); /* columns of A's transpose and of B: the rank of the change, 1 and above */
+    int64_t r XT_IS(xt_lora_opts, r); /* rank of the change: rows of A, columns of B; 1 and above */
     double alpha XT_IS(xt_lora_opts, alpha); /* what `scale` is made of */
     double dropout; /* of what A reads, in training: [0,1) */
     xt_switch rslora; /* default off */

@@ -171,6 +171,7 @@ XT_API xt_tensor xt_vstack_at(const xt_src *src, int n, const xt_tensor *tensors
 XT_API xt_tensor xt_dstack_at(const xt_src *src, int n, const xt_tensor *tensors);
 XT_API xt_tensor xt_column_stack_at(const xt_src *src, int n, const xt_tensor *tensors);
 XT_API xt_tensor xt_cartesian_prod_at(const xt_src *src, int n, const xt_tensor *tensors);
+/* dims of 1 until there are `rank`: the first two in front, the third behind, as PyTorch has them */
 XT_API xt_tensor xt_atleast_at(const xt_src *src, xt_tensor x, int rank);
 XT_API xt_tensor xt_adjoint_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_diagflat_at(const xt_src *src, xt_tensor x, int64_t k);
@@ -296,9 +297,9 @@ XT_DEFAULTS_OF(xt_istft_opts)
 typedef struct XT_OPTIONS_ xt_istft_opts {
     size_t struct_size XT_SIZE(xt_istft_opts);
     int64_t hop XT_IS(xt_istft_opts, hop), win_length XT_IS(xt_istft_opts, win_length); /* as in xt_stft_opts */
-    xt_tensor window;
-    xt_switch center XT_IS(xt_istft_opts, center);
-    bool normalized, two_sided;
+    xt_tensor window; /* [win_length], that of xt_stft; none: ones */
+    xt_switch center XT_IS(xt_istft_opts, center); /* default on: the padding of n_fft / 2 at both ends is cut off */
+    bool normalized, two_sided; /* what x is: divided by sqrt(n_fft); all n_fft frequencies */
     int64_t length XT_IS(xt_istft_opts, length); /* samples: the end is cut off or filled with 0; -1 = what there is */
 } xt_istft_opts;
 #define xt_istft(x, ...) XT_OPT2N_(xt_istft_at, xt_istft_opts, x, __VA_ARGS__, ) /* xt_istft(x, n_fft, .hop) */

@@ -34,6 +34,7 @@ XT_API const char *xt_recording_text(const xt_recording *r, int i);
  * donation saves. */
 XT_API XT_CHECK xt_status xt_recording_donate(const xt_recording *r, xt_recording **out);
 
+/* What to compile for, and what of it. All zero is the CPU of this host. */
 typedef struct xt_plan_opts {
     const char *topology; /* "cpu", "v4:2x2x1", "v5e:2x2", "tpu7x:2x2x1", "cuda:h100", ...; NULL = "cpu" */
     const char *mesh; /* "data=4,model=2": names for the axes collectives run on; NULL = none */
@@ -47,44 +48,48 @@ typedef struct xt_plan_opts {
     double compile_limit_s;
 } xt_plan_opts;
 
+/* What memory is used for. */
 typedef enum xt_plan_kind {
-    XT_PLAN_PARAMETERS,
-    XT_PLAN_OPTIMIZER,
-    XT_PLAN_GRADIENTS,
-    XT_PLAN_ACTIVATIONS,
-    XT_PLAN_BATCH,
-    XT_PLAN_INPUTS,
-    XT_PLAN_RESULTS,
-    XT_PLAN_CONSTANTS,
-    XT_PLAN_SCRATCH,
-    XT_PLAN_PADDING,
-    XT_PLAN_FRAGMENTATION,
-    XT_PLAN_RESERVED,
-    XT_PLAN_KINDS
+    XT_PLAN_PARAMETERS, /* parameters, and states of the network (running statistics) */
+    XT_PLAN_OPTIMIZER, /* states of the optimizer */
+    XT_PLAN_GRADIENTS, /* gradients of parameters */
+    XT_PLAN_ACTIVATIONS, /* other values that the program computes */
+    XT_PLAN_BATCH, /* what loaders have put on the device */
+    XT_PLAN_INPUTS, /* other arguments of the program */
+    XT_PLAN_RESULTS, /* results that are not in an argument's place */
+    XT_PLAN_CONSTANTS, /* numbers that the program has with it */
+    XT_PLAN_SCRATCH, /* what ops need while they run */
+    XT_PLAN_PADDING, /* what the device's tiling adds to all of these */
+    XT_PLAN_FRAGMENTATION, /* gaps between buffers */
+    XT_PLAN_RESERVED, /* what the compiler counts and explains by no buffer; may be below 0 */
+    XT_PLAN_KINDS /* how many there are */
 } xt_plan_kind;
 XT_API const char *xt_plan_kind_name(xt_plan_kind k); /* "parameters", "optimizer state", ... */
 #define xt_plan_kind_name(kind) (xt_plan_kind_name)(XT_WORD_(xt_plan_kind, kind))
 
 typedef struct xt_plan_row { /* buffers of one line, module, op and type */
+    /* of the line; module path, op ("dot_general"), "16x64", "f32"; lives with the plan */
     const char *file, *module, *op, *shape, *dtype;
-    int line;
-    xt_plan_kind kind;
+    int line; /* of the program that made them; 0 = not known */
+    xt_plan_kind kind; /* what they are for */
     int64_t bytes; /* all of them, without padding */
     int64_t padding; /* what the device's tiling adds */
-    int count;
+    int count; /* how many buffers */
     int first, last; /* instructions of the program at which they live; 0 to n_points for what lives throughout */
 } xt_plan_row;
+/* Exchanges between devices of one line, module, op and axis. */
 typedef struct xt_plan_collective {
     const char *op, *axis; /* axis: names of the mesh's axes, or the groups */
-    const char *file, *module;
-    int line, count;
+    const char *file, *module; /* of the line, and its module path */
+    int line, count; /* 0 = not known; how many exchanges a run of the program makes */
     int64_t bytes; /* that one device receives, all of them together */
 } xt_plan_collective;
 
+/* What a program needs of a device. Texts and arrays live with the plan. */
 typedef struct xt_plan_report {
-    const char *topology, *device, *compiler;
-    int devices, hosts, partitions;
-    bool fits;
+    const char *topology, *device, *compiler; /* as asked for; the device's name; who compiled */
+    int devices, hosts, partitions; /* of the topology, its hosts, and devices that the program is divided over */
+    bool fits; /* peak_bytes is within limit_bytes, and the compiler agrees */
     const char *verdict; /* the compiler's words when it does not fit; NULL else */
     /* of one device. peak: arguments + results - results in place + temporaries (as the compiler states them) +
      * live_elsewhere; the code is extra */
@@ -95,27 +100,30 @@ typedef struct xt_plan_report {
     int64_t kinds[XT_PLAN_KINDS]; /* add up to peak_bytes */
     double flops, bytes_accessed; /* of one device and step */
     const char *flops_from, *bytes_from; /* who counted them */
+    /* what the device can do in a second, as `formula` takes it: of operations, of its memory, of links to other
+     * devices, of moves to and from the host; 0 = not known */
     double peak_flops, peak_bytes_per_s, link_bytes_per_s, host_bytes_per_s;
     double program_ms; /* the estimate for this program; -1 unknown */
     /* for a step: every program as often as it runs in one, and what is moved between host and device
      * (offloaded state) */
     double step_ms;
     int64_t host_moved_bytes; /* in a step, both ways */
-    const char *formula;
-    double compile_ms;
+    const char *formula; /* how program_ms is made of these, in words */
+    double compile_ms; /* time that the compilation took */
     const char *ended; /* NULL: the compiler came to its end; else why it was ended before */
     /* alive at the peak, largest first; bytes + padding add up to peak_bytes with the kinds that have no rows */
     const xt_plan_row *rows;
-    int n_rows;
+    int n_rows; /* of them */
     const xt_plan_row *lives; /* every buffer of its own that is not there throughout, for a picture over time */
-    int n_lives;
+    int n_lives; /* of them */
     int64_t steady_bytes; /* what is there throughout */
     int n_points, peak_point; /* instructions; the one of the peak */
-    const xt_plan_collective *collectives;
-    int n_collectives;
+    const xt_plan_collective *collectives; /* what devices exchange, the most bytes first */
+    int n_collectives; /* of them */
     int program, programs; /* which program of the recording this is, from 0 */
 } xt_plan_report;
 
+/* The report on the program of a recording that needs most memory. */
 typedef struct xt_plan xt_plan;
 /* Plans every program of the recording and keeps the one that needs most memory. A program that does not fit is no
  * error. Errors: an unknown topology (the message lists the known), no plugin, a program the compiler refuses, a dump
@@ -126,9 +134,10 @@ XT_API void xt_plan_free(xt_plan *p); /* NULL is allowed */
 
 /* What a topology is, without compiling: devices, hosts, memory of one. */
 typedef struct xt_topology {
-    char name[64], device[64];
-    int devices, hosts;
-    int64_t memory_bytes;
+    char name[64], device[64]; /* "v4:2x2x1", and the device's name */
+    int devices, hosts; /* in all, and hosts that they are in */
+    int64_t memory_bytes; /* of one device */
+    /* published peaks of one device, a second: products in bf16 and f32, bytes of its memory; 0 = not known */
     double flops_bf16, flops_f32, bytes_per_s;
 } xt_topology;
 /* The row of a name; for another an error that lists them. */

@@ -8,14 +8,16 @@
 extern "C" {
 #endif
 
+/* A line of a chart. */
 typedef struct xt_plot_series {
     const char *name; /* for the legend */
     const double *x, *y; /* NaN and infinite points are left out */
-    int64_t n;
+    int64_t n; /* points */
 } xt_plot_series;
 /* A chart of up to 6 series with axes, ticks and a legend, 720 x 440. */
 XT_API XT_CHECK xt_status xt_plot_lines(const char *path, const char *title, const char *x_label,
                                         const xt_plot_series *series, int n);
+/* A bar of a chart. */
 typedef struct xt_plot_bar {
     const char *label; /* left of the bar */
     double value; /* its length, 0 and above; NaN and infinite: no bar */

@@ -9,13 +9,14 @@
 extern "C" {
 #endif
 
+/* A StableHLO program that was read, verified and is ready to run. */
 typedef struct xt_program xt_program;
 typedef struct xt_array { /* dense row-major host array; data is the library's (xt_array_free) */
-    xt_dtype dtype;
-    int rank;
-    int64_t dims[32];
-    void *data;
-    size_t bytes;
+    xt_dtype dtype; /* of the elements */
+    int rank; /* number of dims; 0 = one element */
+    int64_t dims[32]; /* the first `rank` of them */
+    void *data; /* `bytes` of them; one byte for each element of types below 8 bits */
+    size_t bytes; /* product of the dims times the size of an element */
 } xt_array;
 /* StableHLO text, pretty or generic, or bytecode; parsed, verified, chlo ops taken apart. A file may hold several
  * modules between `// -----` lines. */

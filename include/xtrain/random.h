@@ -17,6 +17,7 @@ extern "C" {
 /* whole numbers lo .. hi-1 */
 #define xt_randint(lo, hi, ...) XT_DIMS2_(xt_randint_at, lo, hi, __VA_ARGS__, 0)
 #define xt_exponential(rate, ...) XT_DIMS1_(xt_exponential_at, rate, __VA_ARGS__, 0)
+/* N(mean,std^2) without what lies outside of [lo,hi] */
 #define xt_trunc_normal(mean, std, lo, hi, ...) XT_DIMS4_(xt_trunc_normal_at, mean, std, lo, hi, __VA_ARGS__, 0)
 #define XT_DIMS1_(f, a, dtype, ...) f(XT_HERE, XT_NUMBER_(a), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define XT_DIMS2_(f, a, b, dtype, ...) f(XT_HERE, XT_NUMBER_(a), XT_NUMBER_(b), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))

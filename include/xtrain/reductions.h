@@ -9,6 +9,8 @@ extern "C" {
 #endif
 
 /* --- Reductions ---
+ * With several of them:
+ *     .keepdim: reduced dims stay, with one element; else they go
  * Over several axes or all (XT_ALL_AXES), narrow floats accumulated in f32. Sums and products of integers are i64,
  * means of integers f32. The gradient of amax and amin is shared by equal extremes; that of xt_max_with_index goes to
  * the one element named. xt_sum, mean, max, min: tensor.h. */
@@ -96,7 +98,8 @@ XT_API xt_tensor xt_nanmean_axes_at(const xt_src *src, xt_tensor x, xt_list axes
 XT_DEFAULTS_OF(xt_normalize_opts)
 typedef struct XT_OPTIONS_ xt_normalize_opts {
     size_t struct_size XT_SIZE(xt_normalize_opts);
-    double p XT_IS(xt_normalize_opts, p), eps XT_IS(xt_normalize_opts, eps);
+    double p XT_IS(xt_normalize_opts, p); /* which norm: as xt_vector_norm_opts' */
+    double eps XT_IS(xt_normalize_opts, eps); /* smaller norms count as this */
 } xt_normalize_opts;
 /* xt_normalize(x, axis): x / max(norm, eps) */
 #define xt_normalize(x, ...) XT_OPT2N_(xt_normalize_at, xt_normalize_opts, x, __VA_ARGS__, )
@@ -132,6 +135,8 @@ XT_API xt_tensor xt_corrcoef_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis);
 /* i64, first of equals; NaN counts as smallest */
 #define xt_argmin(...) XT_ARG_(xt_argmin_at, __VA_ARGS__)
+/* xt_max_with_index and xt_min_with_index: the largest (smallest) along an axis, which goes, and its place, i64, the
+ * first of equals; NaN wins */
 #define xt_max_with_index(x, axis, out_values, out_indices) \
     xt_max_with_index_at(XT_HERE, x, XT_NUMBER_(axis), out_values, out_indices)
 #define xt_min_with_index(x, axis, out_values, out_indices) \
@@ -163,7 +168,7 @@ XT_API xt_tensor xt_diff_at(const xt_src *src, xt_tensor x, int n, int axis);
 #define XT_DEFAULTS_xt_sort_opts(is)
 typedef struct XT_OPTIONS_ xt_sort_opts {
     size_t struct_size XT_SIZE(xt_sort_opts);
-    bool descending;
+    bool descending; /* largest first; equal ones keep their order */
 } xt_sort_opts;
 #define xt_sort(x, axis, out_values, ...) XT_SORT_(x, axis, out_values, __VA_ARGS__, )
 #define XT_SORT_(x, axis, out_values, out_indices, ...) \
@@ -196,11 +201,11 @@ XT_API void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_te
 /* The number below which a share q of an axis lies. Between neighbours of the sorted axis it is found as
  * .interpolation says; the axis goes. NaN: of NaN. xt_quantile(x, 0.9, -1, .interpolation = XT_QUANTILE_LOWER) */
 typedef enum xt_quantile_rule {
-    XT_QUANTILE_LINEAR,
-    XT_QUANTILE_LOWER,
-    XT_QUANTILE_HIGHER,
-    XT_QUANTILE_MIDPOINT,
-    XT_QUANTILE_NEAREST
+    XT_QUANTILE_LINEAR, /* on the straight line between the two */
+    XT_QUANTILE_LOWER, /* the smaller one */
+    XT_QUANTILE_HIGHER, /* the larger one */
+    XT_QUANTILE_MIDPOINT, /* the middle of the two */
+    XT_QUANTILE_NEAREST /* the nearer one */
 } xt_quantile_rule;
 #define XT_DEFAULTS_xt_quantile_opts(is)
 typedef struct XT_OPTIONS_ xt_quantile_opts {

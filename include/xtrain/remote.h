@@ -37,16 +37,17 @@ typedef int (*xt_remote_fn)(const void *arg, size_t arg_size);
 XT_API int xt_remote_reply(const void *data, size_t size);
 
 typedef struct xt_remote_result { /* of one rank; everything belongs to the results */
-    int rank, pid;
-    const char *host;
+    int rank, pid; /* who was called */
+    const char *host; /* where it runs */
     int code; /* what the function returned; -1: it did not return, or was not called */
     const char *error; /* NULL = it returned 0. "rank 1 (host b, pid 4711): ..." */
     const void *data; /* its reply; NULL = none */
-    size_t size;
+    size_t size; /* bytes of it */
 } xt_remote_result;
+/* What a call on several ranks came to. */
 typedef struct xt_remote_results {
     size_t n; /* the ranks called, in order */
-    xt_remote_result *rows;
+    xt_remote_result *rows; /* [n] */
 } xt_remote_results;
 XT_API void xt_remote_results_free(xt_remote_results *r); /* also of a call that failed */
 

@@ -39,7 +39,7 @@ enum { XT_SCHEDULE_MOST = 16 }; /* milestones, schedules of a sequence */
 XT_DEFAULTS_OF(xt_step_schedule_opts)
 typedef struct XT_OPTIONS_ xt_step_schedule_opts {
     size_t struct_size XT_SIZE(xt_step_schedule_opts);
-    int64_t step_size XT_IS(xt_step_schedule_opts, step_size); /* needed */
+    int64_t step_size XT_IS(xt_step_schedule_opts, step_size); /* needed: positions from one change to the next */
     double gamma XT_IS(xt_step_schedule_opts, gamma);
     xt_interval interval;
 } xt_step_schedule_opts;
@@ -65,7 +65,7 @@ XT_API xt_scheduler *xt_multistep_schedule_opt(const xt_src *src, xt_optimizer *
 XT_DEFAULTS_OF(xt_exponential_schedule_opts)
 typedef struct XT_OPTIONS_ xt_exponential_schedule_opts {
     size_t struct_size XT_SIZE(xt_exponential_schedule_opts);
-    double gamma XT_IS(xt_exponential_schedule_opts, gamma); /* needed */
+    double gamma XT_IS(xt_exponential_schedule_opts, gamma); /* needed: factor of the rate each time */
     xt_interval interval;
 } xt_exponential_schedule_opts;
 #define xt_exponential_schedule(...) XT_EXPONENTIAL_SCHEDULE_(__VA_ARGS__, ) /* times gamma every time */
@@ -77,8 +77,8 @@ XT_API xt_scheduler *xt_exponential_schedule_opt(const xt_src *src, xt_optimizer
 XT_DEFAULTS_OF(xt_linear_schedule_opts)
 typedef struct XT_OPTIONS_ xt_linear_schedule_opts {
     size_t struct_size XT_SIZE(xt_linear_schedule_opts);
-    double start_factor XT_IS(xt_linear_schedule_opts, start_factor); /* 0 to 1 */
-    double end_factor XT_IS(xt_linear_schedule_opts, end_factor); /* 0 to 1 */
+    double start_factor XT_IS(xt_linear_schedule_opts, start_factor); /* of the rate at position 0; 0 to 1 */
+    double end_factor XT_IS(xt_linear_schedule_opts, end_factor); /* of the rate from total_iters on; 0 to 1 */
     int64_t total_iters XT_IS(xt_linear_schedule_opts, total_iters);
     xt_interval interval;
 } xt_linear_schedule_opts;

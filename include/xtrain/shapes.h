@@ -105,7 +105,7 @@ XT_API xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_p
 typedef struct XT_OPTIONS_ xt_pad_sequence_opts {
     size_t struct_size XT_SIZE(xt_pad_sequence_opts);
     bool batch_first; /* [n,T,...]; default [T,n,...] */
-    double padding_value;
+    double padding_value; /* behind the end of shorter sequences */
 } xt_pad_sequence_opts;
 /* n sequences [T_i,...] of one dtype as one tensor, T the longest: xt_pad_sequence(3, parts, .batch_first = true) */
 #define xt_pad_sequence(n, ...) XT_OPT2_(xt_pad_sequence_at, xt_pad_sequence_opts, XT_NUMBER_(n), __VA_ARGS__, )
@@ -114,7 +114,9 @@ XT_API xt_tensor xt_pad_sequence_at(const xt_src *src, int n, const xt_tensor *t
 XT_DEFAULTS_OF(xt_unfold_opts)
 typedef struct XT_OPTIONS_ xt_unfold_opts {
     size_t struct_size XT_SIZE(xt_unfold_opts);
-    int stride XT_IS(xt_unfold_opts, stride), padding, dilation XT_IS(xt_unfold_opts, dilation);
+    int stride XT_IS(xt_unfold_opts, stride); /* from one place to the next, in both dims */
+    int padding; /* zeros on each side */
+    int dilation XT_IS(xt_unfold_opts, dilation); /* from one element of a place to the next */
 } xt_unfold_opts;
 /* [N,C,H,W] -> [N, C KH KW, places] */
 #define xt_unfold(x, kernel_h, ...) XT_UNFOLD_(x, kernel_h, __VA_ARGS__, )
@@ -132,7 +134,11 @@ XT_API xt_tensor xt_fold_at(const xt_src *src, xt_tensor x, int64_t height, int6
     xt_unfold_axis_at(XT_HERE, x, XT_NUMBER_(axis), XT_NUMBER_(size), XT_NUMBER_(step))
 XT_API xt_tensor xt_unfold_at(const xt_src *src, xt_tensor x, int kernel_h, int kernel_w, xt_unfold_opts o);
 XT_API xt_tensor xt_unfold_axis_at(const xt_src *src, xt_tensor x, int axis, int64_t size, int64_t step);
-typedef enum xt_grid_padding { XT_GRID_ZEROS, XT_GRID_BORDER } xt_grid_padding;
+/* What xt_grid_sample sees outside of the picture. */
+typedef enum xt_grid_padding {
+    XT_GRID_ZEROS, /* zeros */
+    XT_GRID_BORDER /* the nearest pixel of the edge */
+} xt_grid_padding;
 #define XT_DEFAULTS_xt_grid_opts(is)
 typedef struct XT_OPTIONS_ xt_grid_opts {
     size_t struct_size XT_SIZE(xt_grid_opts);
@@ -244,12 +250,13 @@ XT_API xt_tensor xt_index_at(const xt_src *src, xt_tensor x, int n, const xt_ten
 #define xt_scatter_add(x, axis, index, updates) xt_scatter_add_at(XT_HERE, x, XT_NUMBER_(axis), index, updates)
 XT_API xt_tensor xt_scatter_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates);
 XT_API xt_tensor xt_scatter_add_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates);
+/* How xt_scatter_reduce puts together what comes to one place. */
 typedef enum xt_reduction {
-    XT_REDUCE_SUM,
-    XT_REDUCE_PROD,
-    XT_REDUCE_MEAN,
-    XT_REDUCE_AMAX,
-    XT_REDUCE_AMIN
+    XT_REDUCE_SUM, /* the sum */
+    XT_REDUCE_PROD, /* the product */
+    XT_REDUCE_MEAN, /* the mean */
+    XT_REDUCE_AMAX, /* the largest */
+    XT_REDUCE_AMIN /* the smallest */
 } xt_reduction;
 #define XT_DEFAULTS_xt_scatter_opts(is)
 typedef struct XT_OPTIONS_ xt_scatter_opts {
@@ -299,7 +306,12 @@ XT_API xt_tensor xt_index_put_at(const xt_src *src, xt_tensor x, int n, const xt
 #define xt_histc(x, bins, lo, hi) xt_histc_at(XT_HERE, x, XT_NUMBER_(bins), XT_NUMBER_(lo), XT_NUMBER_(hi))
 XT_API xt_tensor xt_masked_scatter_at(const xt_src *src, xt_tensor x, xt_tensor mask, xt_tensor source);
 XT_API xt_tensor xt_histc_at(const xt_src *src, xt_tensor x, int64_t bins, double lo, double hi);
-typedef enum xt_bag_mode { XT_BAG_MEAN, XT_BAG_SUM, XT_BAG_MAX } xt_bag_mode;
+/* How xt_embedding_bag makes one row of several. */
+typedef enum xt_bag_mode {
+    XT_BAG_MEAN, /* the mean */
+    XT_BAG_SUM, /* the sum, weighted where there are weights */
+    XT_BAG_MAX /* the largest of each element */
+} xt_bag_mode;
 /* Rows of a table [V,D] reduced over the last axis of indices [...,n] -> [...,D]; weights (sum only) like
  * indices, or none. */
 #define xt_embedding_bag(indices, table, mode, weights) \

@@ -18,8 +18,9 @@
 extern "C" {
 #endif
 
+/* A sparse matrix: where its elements are, and what they are. */
 typedef struct xt_sparse {
-    int64_t rows, columns;
+    int64_t rows, columns; /* of the matrix */
     xt_tensor row, column, values; /* [elements] each: places, of integers, and numbers */
 } xt_sparse;
 

@@ -44,6 +44,7 @@
 extern "C" {
 #endif
 
+/* A function with the programs that its recordings have given. */
 typedef struct xt_step xt_step;
 /* Gives the result, or {0} for none. `in` is borrowed; its handles are valid during the call. */
 typedef xt_tensor (*xt_step_fn)(const xt_tensor *in, int n, void *user);

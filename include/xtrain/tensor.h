@@ -44,8 +44,9 @@
 extern "C" {
 #endif
 
+/* A handle of a value: passed and copied as a number is. */
 typedef struct xt_tensor {
-    uint32_t slot, generation;
+    uint32_t slot, generation; /* the library's: a place, and which of its owners is meant (0: none) */
 } xt_tensor;
 
 /* --- Life --- */
@@ -76,7 +77,7 @@ XT_API void xt_clear_error(void); /* forget it: the process stays usable */
  * (in fn it does nothing). fn may be called by several threads at a time, records nothing and ends no step. One for the
  * process; NULL restores the default. */
 typedef void (*xt_error_fn)(xt_status error, void *user);
-XT_API void xt_on_error(xt_error_fn fn, void *user);
+XT_API void xt_on_error(xt_error_fn fn, void *user); /* `user` stays the caller's */
 /* Ends the program: last boundary, waits, closes loaders' and loggers' threads, prints the cost summary. 0, or 1 with a
  * pending error; one that nobody has looked at, and no handler was told of, exits with code 1 here. While another
  * thread is in xt_fit, or another pass of the Trainer, it is an error and ends nothing. Behind exit(), in destructors
@@ -385,6 +386,7 @@ XT_API xt_tensor xt_detach_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor(xt_detach)(xt_tensor x);
 XT_API xt_tensor xt_add_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor(xt_add)(xt_tensor x, xt_tensor y);
+/* what xt_minus calls: x - y */
 XT_API xt_tensor xt_sub__at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor(xt_sub_)(xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_mul_at(const xt_src *src, xt_tensor x, xt_tensor y);
@@ -507,6 +509,7 @@ XT_API xt_tensor xt_squeeze_all_at(const xt_src *src, xt_tensor x);
 /* the values; where they stand: xt_max_with_index */
 #define xt_max(...) XT_REDUCE_(xt_max_at, xt_amax_axes_at, xt_reduce_opts, __VA_ARGS__)
 #define xt_min(...) XT_REDUCE_(xt_min_at, xt_amin_axes_at, xt_reduce_opts, __VA_ARGS__)
+/* xt_sum_axis, xt_mean_axis and xt_max_axis: over one axis, which goes; negative counts from the end */
 #define xt_sum_axis(x, axis) xt_sum_axis_at(XT_HERE, x, XT_NUMBER_(axis))
 #define xt_mean_axis(x, axis) xt_mean_axis_at(XT_HERE, x, XT_NUMBER_(axis))
 #define xt_max_axis(x, axis) xt_max_axis_at(XT_HERE, x, XT_NUMBER_(axis))
@@ -553,10 +556,10 @@ XT_API xt_tensor xt_take_at(const xt_src *src, xt_tensor table, xt_tensor indice
 XT_API void xt_seed(uint64_t seed);
 typedef struct xt_rng_state { /* to be written and read as it is: seed, optimizer steps, draws, draws without gradients
                                */
-    uint64_t words[4];
+    uint64_t words[4]; /* in that order */
 } xt_rng_state;
 XT_API xt_rng_state xt_rng_state_save(void); /* of this thread */
-XT_API void xt_rng_state_load(xt_rng_state state);
+XT_API void xt_rng_state_load(xt_rng_state state); /* this thread's next draw is the one behind the saved state */
 #define xt_rand(...) XT_RAND_(__VA_ARGS__, 0) /* xt_rand(XT_F32, 2, 3): uniform in [0,1) */
 #define XT_RAND_(dtype, ...) xt_rand_at(XT_HERE, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define xt_randn(...) XT_RANDN_(__VA_ARGS__, 0)
@@ -617,7 +620,7 @@ XT_API double xt_item_at(const xt_src *src, xt_tensor t);
 /* waits; dense row-major; `bytes` must be the tensor's; false after an error */
 #define xt_read(t, buf, bytes) xt_read_at(XT_HERE, t, buf, XT_NUMBER_(bytes))
 XT_API bool xt_read_at(const xt_src *src, xt_tensor t, void *buf, size_t bytes);
-/* fn(user, data, bytes, dtype) runs on a reader thread when the value arrives; `data` is valid during the call. Never
+/* xt_when_ready: fn(user, data, bytes, dtype) runs on a reader thread when the value arrives; `data` is valid during the call. Never
  * waits. A call of fn is a step of that thread, which its return ends: what it makes dies there unless it is kept. */
 typedef void (*xt_ready_fn)(void *user, const void *data, size_t bytes, xt_dtype dtype);
 #define xt_when_ready(t, fn, user) xt_when_ready_at(XT_HERE, t, fn, user)

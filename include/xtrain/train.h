@@ -341,7 +341,7 @@ typedef struct xt_fit_result {
     double seconds, samples_per_s, batches_per_s, flops_per_s, mfu;
     /* programs compiled, and how many of them behind the first epoch, where none should be */
     int64_t compiles, compiles_after_first_epoch;
-    double compile_ms; /* time spent in compiling, also beside other work */
+    double compile_ms; /* time spent in compiling */
     int64_t executions, host_reads; /* programs run on the device, and values read from it */
     double peak_rss_mib; /* most host memory that the process had since it began */
     const xt_epoch_detail *epochs_detail; /* `epochs` entries; valid until the next fit or xt_trainer_free */

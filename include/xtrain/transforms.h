@@ -87,7 +87,9 @@ XT_API bool xt_vmap_at(const xt_src *src, xt_fn fn, int n_in, const xt_tensor *i
  *         d_in[0] = d_out[0];
  *     }
  *     xt_custom_grad(sign_forward, straight_through, 1, &x, 1, &y); */
+/* Gives out, and what the backward function wants of it in saved. */
 typedef void (*xt_custom_forward_fn)(const xt_tensor *in, xt_tensor *out, xt_tensor *saved, void *user);
+/* Gives d_in from d_out, the gradient of each output, and what was saved. */
 typedef void (*xt_custom_backward_fn)(const xt_tensor *saved, const xt_tensor *d_out, xt_tensor *d_in, void *user);
 #define XT_DEFAULTS_xt_custom_grad_opts(is)
 typedef struct XT_OPTIONS_ xt_custom_grad_opts {

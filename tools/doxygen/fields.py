@@ -106,4 +106,4 @@ def default_text(member, docs, known, zero):
             r"(const )?(double|float|int|int64_t|uint64_t|size_t|bool|char) $", base) and "[" not in member.text else "")
     if value in ("", "XT_UNSET"):
         return []
-    return [f"Default: {({'XT_ON': 'on', 'XT_OFF': 'off'}).get(value, value)}."]
+    return [f"Default: {({'XT_ON': 'on', 'XT_OFF': 'off'}).get(value, value.strip('()'))}."]

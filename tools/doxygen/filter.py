@@ -231,7 +231,7 @@ class Headers:
             return [f"Options of {', '.join(self.options[item.struct])}."]
         if item.docs or not item.public or item.name in asked:
             return item.docs
-        spelled = re.search(r"XT_SPELLED_\(\"(?:\w+: )?(.*)\"\)", item.body)
+        spelled = re.search(r'XT_SPELLED_\("(?:\w+: )?(.*)"\)', re.sub(r'"\s*"', "", re.sub(r"\s*\\\n\s*", "", item.body)))
         if spelled:
             return ["A word of PyTorch's that does not compile: " + spelled.group(1).replace('\\"', '"')]
         if item.name in self.values:
@@ -245,6 +245,11 @@ class Headers:
         number = re.match(r"(xt_\w+?)_{0,2}(?:_of)?_scalar$", stem)
         if number and number.group(1) in self.names:
             return [f"{number.group(1)} with a number.", *self.doc(self.names[number.group(1)], asked, sections)]
+        other = re.match(r"(xt_\w+)_(logits|tril)_dist$", stem)
+        if other and f"{other.group(1)}_dist" in self.names:
+            said = {"logits": "of logits in place of probabilities", "tril": "of a Cholesky factor"}[other.group(2)]
+            base = f"{other.group(1)}_dist"
+            return [f"{base} {said}.", *self.doc(self.names[base], asked, sections)]
         if found := self.mentioned(item):
             return found
         above = item.above
@@ -261,7 +266,7 @@ class Headers:
                 as_text = "As " + (same if same.startswith(made[0] + "(") and "XT_HERE" not in same else target) + "."
                 rest = self.doc(self.names[made[0]], asked, sections)
                 if not rest and not sections:
-                    return []
+                    return [as_text] if target != item.name and pytorch().get(target) else []
                 if target != item.name:
                     return [as_text, *rest]
                 if rest:
@@ -303,7 +308,7 @@ class Headers:
             return [f"Options of {', '.join(self.options[item.struct])}."]
         if item.docs or not item.public or item.name in asked:
             return item.docs
-        spelled = re.search(r"XT_SPELLED_\(\"(?:\w+: )?(.*)\"\)", item.body)
+        spelled = re.search(r'XT_SPELLED_\("(?:\w+: )?(.*)"\)', re.sub(r'"\s*"', "", re.sub(r"\s*\\\n\s*", "", item.body)))
         if spelled:
             return ["A word of PyTorch's that does not compile: " + spelled.group(1).replace('\\"', '"')]
         if item.name in self.values:
@@ -317,6 +322,11 @@ class Headers:
         number = re.match(r"(xt_\w+?)_{0,2}(?:_of)?_scalar$", stem)
         if number and number.group(1) in self.names:
             return [f"{number.group(1)} with a number.", *self.doc(self.names[number.group(1)], asked, sections)]
+        other = re.match(r"(xt_\w+)_(logits|tril)_dist$", stem)
+        if other and f"{other.group(1)}_dist" in self.names:
+            said = {"logits": "of logits in place of probabilities", "tril": "of a Cholesky factor"}[other.group(2)]
+            base = f"{other.group(1)}_dist"
+            return [f"{base} {said}.", *self.doc(self.names[base], asked, sections)]
         if found := self.mentioned(item):
             return found
         above = item.above
@@ -333,7 +343,7 @@ class Headers:
                 as_text = "As " + (same if same.startswith(made[0] + "(") and "XT_HERE" not in same else target) + "."
                 rest = self.doc(self.names[made[0]], asked, sections)
                 if not rest and not sections:
-                    return []
+                    return [as_text] if target != item.name and pytorch().get(target) else []
                 if target != item.name:
                     return [as_text, *rest]
                 if rest:

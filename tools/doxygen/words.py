@@ -26,7 +26,7 @@ def wordless(headers):
                     yield ("value" if item.type.kind == "enum" else "field"), header, \
                         member.name if item.type.kind == "enum" else f"{name}.{member.name}"
     for item in headers.names.values():
-        if headers.wordless(item):
+        if item.name != "XT_API" and headers.wordless(item):  # which is no name of a program's
             yield "function", item.header, item.name
 
 
