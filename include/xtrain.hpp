@@ -41,8 +41,9 @@ struct where : xt_src {
 };
 #define XT_HPP_HERE_ ::xt::where(__builtin_FILE(), __builtin_LINE(), __builtin_FUNCTION())
 
+/* What functions of this header throw: the message, and what kind of error it is. */
 struct error : std::runtime_error {
-    xt_code code;
+    xt_code code; /* the status's */
     /* the status stays the caller's */
     explicit error(xt_status s) : std::runtime_error(xt_status_message(s)), code(xt_status_code(s)) {}
 };
@@ -78,6 +79,7 @@ template <class... A, xt_status (*fn)(A...)> struct caught_<fn> {
         }
     }
 };
+/* xt::caught<fn>: fn as a function that C may call, whose exceptions become statuses. */
 template <auto fn> inline constexpr auto caught = &caught_<fn>::call;
 /* Goes on with what a lambda has thrown below a call of C, which does not let it through. */
 inline void rethrow_(std::exception_ptr &thrown) {
@@ -93,7 +95,7 @@ inline void check_rank_(size_t rank, const where &w) {
 }
 /* Up to XT_MAX_RANK dims as the C functions take them; more of them throw. */
 struct shape {
-    int64_t d[XT_MAX_RANK + 1];
+    int64_t d[XT_MAX_RANK + 1]; /* ends with 0 */
     /* {2, 3}; a dim of 0 is an error of what takes the shape */
     shape(std::initializer_list<int64_t> dims, where w = XT_HPP_HERE_) {
         check_rank_(dims.size(), w);
@@ -117,24 +119,26 @@ template <class T> constexpr xt_dtype number_dtype_() {
 class tensor;
 /* What stands beside an operator: a tensor or a number, and the line. */
 struct operand {
-    xt_tensor t{};
-    double number = 0;
-    bool is_number = false;
-    where at;
+    xt_tensor t{}; /* none where it is a number */
+    double number = 0; /* as the caller wrote it, in double */
+    bool is_number = false; /* which of the two it is */
+    where at; /* the line of the operator */
     operand(const tensor &x, where w = XT_HPP_HERE_); /* a tensor */
     operand(xt_tensor x, where w = XT_HPP_HERE_) : t(x), at(w) {} /* one of C's */
     /* a number */
     template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
     operand(T v, where w = XT_HPP_HERE_) : number(static_cast<double>(v)), is_number(true), at(w) {}
 };
-struct position { /* x[3]; the last is x[-1] */
-    int64_t i;
-    where at;
+/* An index, x[3], with its line; the last is x[-1]. */
+struct position {
+    int64_t i; /* negative counts from the end */
+    where at; /* the line of the brackets */
     /* any whole number */
     template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
     position(T v, where w = XT_HPP_HERE_) : i(static_cast<int64_t>(v)), at(w) {}
 };
 
+/* A tensor of C's with operators and methods; copied as a number is, and alive as long as C's (tensor.h). */
 class tensor {
     xt_tensor t_{};
 
@@ -401,8 +405,9 @@ inline bool mark_step(where w = XT_HPP_HERE_) {
 inline void wait(where w = XT_HPP_HERE_) {
     xt_wait_at(&w);
 }
-struct no_grad { /* until the end of the block: what is recorded has no gradient */
-    where at;
+/* Until the end of the block: what is recorded has no gradient. */
+struct no_grad {
+    where at; /* the block's line */
     explicit no_grad(where w = XT_HPP_HERE_) : at(w) { xt_no_grad_begin(); }
     ~no_grad() { xt_no_grad_end_at(&at); }
     no_grad(const no_grad &) = delete;
@@ -479,8 +484,8 @@ class scope {
  * several inputs and outputs, xt::module(2, 1, [](xt::scope m, const xt::tensor *in, xt::tensor *out) { ... }). */
 class module {
   public:
-    using one_fn = std::function<tensor(scope, tensor)>;
-    using many_fn = std::function<void(scope, const tensor *, tensor *)>;
+    using one_fn = std::function<tensor(scope, tensor)>; /* x -> y */
+    using many_fn = std::function<void(scope, const tensor *, tensor *)>; /* in[n_in] -> out[n_out], to be filled */
     explicit module(one_fn fn) : body_(new body{std::move(fn), {}, 1, 1, {}}) {
         m_.reset(xt_module_new(call_one, body_.get()));
         if (!m_) tensor::check_pending();
@@ -552,9 +557,10 @@ class module {
     std::unique_ptr<body> body_;
     std::unique_ptr<xt_module, free_<xt_module_free>> m_;
 };
-struct evaluating { /* until the end of the block; then each module has the mode it had */
-    where at;
-    scope m;
+/* Evaluation mode until the end of the block; then each module has the mode it had. */
+struct evaluating {
+    where at; /* the block's line */
+    scope m; /* with all below it */
     explicit evaluating(scope m_, where w = XT_HPP_HERE_) : at(w), m(m_) { xt_eval_begin_at(&at, m); }
     ~evaluating() { xt_eval_end_at(&at, m); }
     evaluating(const evaluating &) = delete;
@@ -657,7 +663,7 @@ class loader {
  * call recorded (xtrain/step.h). */
 class step {
   public:
-    using fn = std::function<tensor(const tensor *, int)>;
+    using fn = std::function<tensor(const tensor *, int)>; /* in[n] -> the result, or none */
     explicit step(fn f, where w = XT_HPP_HERE_) : body_(new body{std::move(f), {}}) {
         xt_compile_opts o{};
         o.struct_size = sizeof o;

@@ -105,12 +105,12 @@ XT_API int64_t xt_module_param_count(const xt_module *m); /* elements */
  * already are an error. Files of another float dtype convert on loading. */
 XT_API XT_CHECK xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
 
-/* safetensors with PyTorch's names (of a child: its own tensors, under their names within it, which loading needs to be
- * there already); written to a temporary name, synced, renamed. Load checks names, shapes and dtypes (floats of another
- * width convert) and names the first difference; nothing is changed on failure. An unbuilt module takes shapes from the
- * file at its first call. A path to load may also be a NAME.safetensors.index.json, whose shards lie
- * beside it, or a folder with a model.safetensors or its index. Both end the step being recorded, as xt_mark_step does
- * (between a loss and its xt_backward they would take the loss away), and wait for the device.
+/* xt_save and xt_load: safetensors with PyTorch's names (of a child: its own tensors, under their names within it,
+ * which loading needs to be there already); written to a temporary name, synced, renamed. Load checks names, shapes and
+ * dtypes (floats of another width convert) and names the first difference; nothing is changed on failure. An unbuilt
+ * module takes shapes from the file at its first call. A path to load may also be a NAME.safetensors.index.json, whose
+ * shards lie beside it, or a folder with a model.safetensors or its index. Both end the step being recorded, as
+ * xt_mark_step does (between a loss and its xt_backward they would take the loss away), and wait for the device.
  *
  * Tensors of a megabyte and more are read at their first use, straight into the device's memory, so the file stays open
  * until then; another file may take its place, but what is written over in place before that is an error. What a file
@@ -138,7 +138,8 @@ typedef struct XT_OPTIONS_ xt_save_opts {
 #define XT_SAVE_WITH_(m, path, ...) xt_save_opt_at(XT_HERE, m, path, XT_OPTS(xt_save_opts, __VA_ARGS__))
 XT_API XT_CHECK xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_save_opts o);
 
-/* As xt_load, with a choice: .strict = XT_OFF loads what both have (shapes must agree still) and counts the rest. */
+/* xt_load_with is xt_load with a choice: .strict = XT_OFF loads what both have (shapes must agree still) and counts the
+ * rest. */
 typedef struct xt_load_report {
     int loaded, missing, unexpected; /* tensors: taken; in the module only; in the file only */
     /* of the missing ("- name") and the unexpected ("+ name"), one a line; cut off when there are too many */

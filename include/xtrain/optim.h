@@ -59,8 +59,8 @@ typedef struct XT_OPTIONS_ xt_adamw_opts {
     double lr XT_IS(xt_adamw_opts, lr);
     double beta1 XT_IS(xt_adamw_opts, beta1), beta2 XT_IS(xt_adamw_opts, beta2);
     double eps XT_IS(xt_adamw_opts, eps);
-    /* XT_AUTO: 0.01 for adamw, 0 for adam. AdamW shrinks parameters by lr times this, Adam adds so much of them to their
-     * gradients; 0 = none */
+    /* XT_AUTO: 0.01 for adamw, 0 for adam. AdamW shrinks parameters by lr times this, Adam adds so much of them to
+     * their gradients; 0 = none */
     double weight_decay XT_IS(xt_adamw_opts, weight_decay);
     double clip_norm, clip_value, clip_norm_type XT_IS(xt_adamw_opts, clip_norm_type);
     xt_switch amsgrad; /* default off; on: divides by the largest second moment so far */
@@ -309,10 +309,11 @@ typedef struct XT_OPTIONS_ xt_lbfgs_opts {
 #define xt_lbfgs(...) XT_LBFGS_(__VA_ARGS__, ) /* xt_lbfgs(net, .line_search = XT_STRONG_WOLFE) */
 #define XT_LBFGS_(net, ...) xt_lbfgs_opt(XT_HERE, net, XT_OPTS(xt_lbfgs_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_lbfgs_opt(const xt_src *src, xt_module *net, xt_lbfgs_opts o);
-/* optimizer.step(closure): the function computes the loss, one element, and gives it; xt_backward is called for it
- * unless the function has called it. Any optimizer takes one: the others step once. Gives the first loss (NaN after an
- * error). Gradients there were are forgotten, and each evaluation is a step of its own that waits; the tensors that
- * the program has made in the step before live on, so a closure may read the batch of xt_next. */
+/* xt_optimizer_step_closure, optimizer.step(closure): the function computes the loss, one element, and gives it;
+ * xt_backward is called for it unless the function has called it. Any optimizer takes one: the others step once. Gives
+ * the first loss (NaN after an error). Gradients there were are forgotten, and each evaluation is a step of its own
+ * that waits; the tensors that the program has made in the step before live on, so a closure may read the batch of
+ * xt_next. */
 typedef xt_tensor (*xt_closure_fn)(void *user);
 #define xt_optimizer_step_closure(opt, closure, user) xt_optimizer_step_closure_at(XT_HERE, opt, closure, user)
 XT_API double xt_optimizer_step_closure_at(const xt_src *src, xt_optimizer *opt, xt_closure_fn closure, void *user);
@@ -447,6 +448,7 @@ XT_API xt_tensor xt_scale_loss_at(const xt_src *src, xt_loss_scaler *s, xt_tenso
  * the step, and when a backward pass follows: gradients with the scale and without it are never added */
 #define xt_scaler_unscale(s, opt) xt_scaler_unscale_at(XT_HERE, s, opt)
 XT_API void xt_scaler_unscale_at(const xt_src *src, xt_loss_scaler *s, xt_optimizer *opt);
+/* xt_optimizer_step of gradients without the scale; where one is not finite nothing changes but the next scale */
 #define xt_scaler_step(s, opt) xt_scaler_step_at(XT_HERE, s, opt)
 XT_API void xt_scaler_step_at(const xt_src *src, xt_loss_scaler *s, xt_optimizer *opt);
 /* once a step, after the steps of all optimizers */

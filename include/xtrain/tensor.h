@@ -214,6 +214,7 @@ static inline xt_tensor xt_from_array_(const xt_src *src, xt_array_ x) {
     return xt_from_array_at(src, x.data, x.dtype, xt_shape_(dims));
 }
 XT_API xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, int rank, const int64_t *dims);
+/* as xt_from_array, with the dims as an array [rank], of which some may be 0 */
 #define xt_from_data(data, dtype, rank, dims) xt_from_data_at(XT_HERE, data, XT_DTYPE_(dtype), XT_NUMBER_(rank), dims)
 #define xt_full(value, ...) XT_FULL_(value, __VA_ARGS__, 0)
 #define XT_FULL_(value, dtype, ...) xt_full_at(XT_HERE, XT_NUMBER_(value), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
@@ -620,8 +621,9 @@ XT_API double xt_item_at(const xt_src *src, xt_tensor t);
 /* waits; dense row-major; `bytes` must be the tensor's; false after an error */
 #define xt_read(t, buf, bytes) xt_read_at(XT_HERE, t, buf, XT_NUMBER_(bytes))
 XT_API bool xt_read_at(const xt_src *src, xt_tensor t, void *buf, size_t bytes);
-/* xt_when_ready: fn(user, data, bytes, dtype) runs on a reader thread when the value arrives; `data` is valid during the call. Never
- * waits. A call of fn is a step of that thread, which its return ends: what it makes dies there unless it is kept. */
+/* xt_when_ready: fn(user, data, bytes, dtype) runs on a reader thread when the value arrives; `data` is valid during
+ * the call. Never waits. A call of fn is a step of that thread, which its return ends: what it makes dies there unless
+ * it is kept. */
 typedef void (*xt_ready_fn)(void *user, const void *data, size_t bytes, xt_dtype dtype);
 #define xt_when_ready(t, fn, user) xt_when_ready_at(XT_HERE, t, fn, user)
 XT_API void xt_when_ready_at(const xt_src *src, xt_tensor t, xt_ready_fn fn, void *user);

@@ -236,17 +236,19 @@ XT_API void xt_trainer_add(xt_trainer *t, xt_callback *c); /* takes c over */
 /* task_size: of the task as the program knows it, which may be an older or a newer header's */
 XT_API XT_CHECK int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size, xt_loader *train,
                               xt_loader *val);
-/* One pass over the loader with validation_step (test_step), a table of the results; 0 or 1. task->module NULL: the
- * module of the last fit. Several loaders are one xt_combined_loader with XT_SEQUENTIAL: a pass over each, with its
- * values named NAME/dataloader_idx_K (xt_trainer_val_index: K); xt_predict goes through them in turn, b.loader is K. */
+/* xt_validate (xt_test): one pass over the loader with validation_step (test_step), a table of the results; 0 or 1.
+ * task->module NULL: the module of the last fit. Several loaders are one xt_combined_loader with XT_SEQUENTIAL: a pass
+ * over each, with its values named NAME/dataloader_idx_K (xt_trainer_val_index: K); xt_predict goes through them in
+ * turn, b.loader is K. */
 #define xt_validate(t, task, loader) xt_validate_at(XT_HERE, t, task, sizeof(xt_task), loader)
 #define xt_test(t, task, loader) xt_test_at(XT_HERE, t, task, sizeof(xt_task), loader)
 XT_API XT_CHECK int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
                                    xt_loader *loader);
 XT_API XT_CHECK int xt_test_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
                                xt_loader *loader);
-/* One pass in eval mode without gradients; predict_step's tensor of each batch goes to `fn` (may be NULL) while its
- * step is open, where xt_when_ready reads it without waiting, and to the callbacks (xt_prediction_writer). 0 or 1. */
+/* xt_predict: one pass in eval mode without gradients; predict_step's tensor of each batch goes to `fn` (may be NULL)
+ * while its step is open, where xt_when_ready reads it without waiting, and to the callbacks (xt_prediction_writer). 0
+ * or 1. */
 typedef void (*xt_prediction_fn)(const xt_batch *b, xt_tensor out, void *user);
 #define xt_predict(t, task, loader, fn, user) xt_predict_at(XT_HERE, t, task, sizeof(xt_task), loader, fn, user)
 XT_API XT_CHECK int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,

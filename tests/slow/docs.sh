@@ -1,6 +1,6 @@
 #!/bin/bash
 # make docs: Doxygen reads every public header and document without a warning, the comments become documentation, no
-# function or macro is without a word, and every link has its target.
+# name is without a word, and every link has its target.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -23,7 +23,9 @@ check "what stands on a macro's own line is the macro's" \
 grep -B14 '#define xt_sgd(' "$tmp/docs/source/xtrain/optim.h" >"$tmp/sgd"
 check "a macro that puts defaults in front of options has its function's words" \
     grep -q 'Made over the parameters that net has' "$tmp/sgd"
-check "no function or macro is without a word" grep -q '^without a word: 0 functions and macros' "$tmp/out"
+check "an option ends with its default" grep -q 'Default: 1e-3' "$tmp/docs/html/structxt__sgd__opts.html"
+check "what several structs share is each one's" grep -q 'climbs' "$tmp/docs/html/structxt__lion__opts.html"
+check "no name is without a word" grep -qx 'without a word: 0' "$tmp/out"
 for document in README doc/memory doc/memory.zh-CN doc/pytorch-names; do
     page=$(echo "${document#doc/}" | sed 's/[.-]/_/g; s/zh_CN/chinese/')
     [ $document = README ] && page=index || page=page_$page
@@ -36,10 +38,13 @@ mkdir "$tmp/nowhere" && cp "$tmp/docs/html/index.html" "$tmp/nowhere"
 "$root/tools/doxygen/links.py" "$tmp/nowhere" >"$tmp/missing"
 check "a link that leads nowhere is an error" [ $? = 1 ]
 check "and named" grep -q 'page_training.html: there is no such file' "$tmp/missing"
-check "a function without a word is found" bash -c '
+check "names without a word are found" bash -c '
     mkdir "$1/wordless" && cp -r "$2"/{tools,include,doc,README.md,README.zh-CN.md} "$1/wordless" &&
-    cd "$1/wordless" && printf "\nXT_API int xt_zz(int a);\n" >>include/xtrain/plot.h &&
-    ! tools/docs.sh "$1/bad" >"$1/said" 2>&1 && grep -q "xt_zz.*is not documented" "$1/said"' _ "$tmp" "$root"
+    cd "$1/wordless" &&
+    printf "%s\n" "" "XT_API int xt_zz(int a);" "/* A. */" "typedef struct xt_yy {" "    int b;" "} xt_yy;" \
+        >>include/xtrain/plot.h &&
+    ! tools/docs.sh "$1/bad" >"$1/said" 2>&1 && grep -q "xt_zz.*is not documented" "$1/said" &&
+    grep -q "b (variable) of struct xt_yy is not documented" "$1/said"' _ "$tmp" "$root"
 check "a mistake in a header is found" bash -c '
     mkdir "$1/copy" && cp -r "$2"/{tools,include,doc,README.md,README.zh-CN.md} "$1/copy" && cd "$1/copy" &&
     printf "/* never closed\n" >include/xtrain/zz.h &&

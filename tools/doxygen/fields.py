@@ -95,15 +95,16 @@ def defaults(macro):
     return dict(re.findall(r"\bis\((\w+), ([^()]*(?:\([^()]*\))?[^()]*)\)", macro))
 
 
+NUMBER = re.compile(r"(const )?(double|float|int|int64_t|uint64_t|size_t|bool|char) ?$")
+
+
 def default_text(member, docs, known, zero):
     """What a field of options is when it is not named; nothing where its words say so or it is needed."""
     if re.search(r"\bdefaults?\b|\bneeded\b", " ".join(docs), re.I):
         return []
-    value = known.get(member.name)
-    base = member.text[:member.text.rindex(member.name)]
-    if value is None:
-        value = "NULL" if "*" in base else zero.get(base.strip(), "0" if re.match(
-            r"(const )?(double|float|int|int64_t|uint64_t|size_t|bool|char) $", base) and "[" not in member.text else "")
+    kind = member.text[:member.text.rindex(member.name)].strip()
+    nothing = "NULL" if "*" in kind else "0" if NUMBER.match(kind) and "[" not in member.text else zero.get(kind, "")
+    value = known.get(member.name, nothing)
     if value in ("", "XT_UNSET"):
         return []
     return [f"Default: {({'XT_ON': 'on', 'XT_OFF': 'off'}).get(value, value.strip('()'))}."]

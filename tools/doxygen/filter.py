@@ -2,9 +2,10 @@
 """The public headers as Doxygen reads them: the comment in front of a declaration, and the one behind it on its line,
 become documentation, as they stand; a header's first comment is about the file.
 
-Structs and enums are taken apart (fields.py), so that each name has its words. Headers say things once, and a reference asks for each name by itself. So a function or macro that has no comment of
-its own gets, the first that there is: what its macro or function (xt_name for xt_name_at) has; what the name has that
-it begins with, in the same paragraph; what it is made of, or the macro that calls it; its section's words. A macro in
+Structs and enums are taken apart, so that each of their names has its words (fields.py). Headers say things once, and a
+reference asks for each name by itself. So a function or macro that has no comment of its own gets, the first that there
+is: what its macro or function (xt_name for xt_name_at) has; what speaks of it by its name; what the name has that it
+begins with, in the same paragraph; what it is made of, or the macro that calls it; its section's words. A macro in
 front of options shares the paragraph with its struct. PyTorch's names for it stand at the end.
 
 usage: filter.py OUTPUT_DIR"""
@@ -174,7 +175,12 @@ class Headers:
 
     def __init__(self, folder):
         self.items = {h: read(os.path.join(folder, h)) for h in sorted(os.listdir(folder))}
-        self.comments = {h: [t for i in items for t in i.docs] for h, items in self.items.items()}
+        self.speaks_of = {}  # name -> (index of the item, a comment of its that has the name), from top to bottom
+        for h, items in self.items.items():
+            for at, item in enumerate(items):
+                for t in item.docs:
+                    for name in set(re.findall(r"\bxt_\w+", t, re.I)):
+                        self.speaks_of.setdefault((h, name), []).append((at, t))
         self.texts = {h: [bare(i.text) for i in items if i.kind == "comment"] for h, items in self.items.items()}
         for h, items in self.items.items():
             for i in items:
@@ -219,11 +225,10 @@ class Headers:
         return [w for w in self.words_of(item) if w in self.names and w.startswith("xt_")]
 
     def mentioned(self, item):
-        """A comment of its header that speaks of it by name."""
-        for text in self.comments[item.header]:
-            if re.search(rf"\b{item.name}\b", text):
-                return [text]
-        return []
+        """The comment of its header that speaks of it by name, the last one above it first."""
+        found = self.speaks_of.get((item.header, item.name), [])
+        before = [t for at, t in found if at <= self.items[item.header].index(item)]
+        return before[-1:] or [t for _, t in found[:1]]
 
     def doc(self, item, asked=(), sections=True):
         """Texts for an item; without `sections`, nothing where nobody speaks of it."""
@@ -231,7 +236,8 @@ class Headers:
             return [f"Options of {', '.join(self.options[item.struct])}."]
         if item.docs or not item.public or item.name in asked:
             return item.docs
-        spelled = re.search(r'XT_SPELLED_\("(?:\w+: )?(.*)"\)', re.sub(r'"\s*"', "", re.sub(r"\s*\\\n\s*", "", item.body)))
+        joined = re.sub(r'"\s*"', "", re.sub(r"\s*\\\n\s*", "", item.body))
+        spelled = re.search(r'XT_SPELLED_\("(?:\w+: )?(.*)"\)', joined)
         if spelled:
             return ["A word of PyTorch's that does not compile: " + spelled.group(1).replace('\\"', '"')]
         if item.name in self.values:
@@ -296,11 +302,10 @@ class Headers:
         return [w for w in self.words_of(item) if w in self.names and w.startswith("xt_")]
 
     def mentioned(self, item):
-        """A comment of its header that speaks of it by name."""
-        for text in self.comments[item.header]:
-            if re.search(rf"\b{item.name}\b", text):
-                return [text]
-        return []
+        """The comment of its header that speaks of it by name, the last one above it first."""
+        found = self.speaks_of.get((item.header, item.name), [])
+        before = [t for at, t in found if at <= self.items[item.header].index(item)]
+        return before[-1:] or [t for _, t in found[:1]]
 
     def doc(self, item, asked=(), sections=True):
         """Texts for an item; without `sections`, nothing where nobody speaks of it."""
@@ -308,7 +313,8 @@ class Headers:
             return [f"Options of {', '.join(self.options[item.struct])}."]
         if item.docs or not item.public or item.name in asked:
             return item.docs
-        spelled = re.search(r'XT_SPELLED_\("(?:\w+: )?(.*)"\)', re.sub(r'"\s*"', "", re.sub(r"\s*\\\n\s*", "", item.body)))
+        joined = re.sub(r'"\s*"', "", re.sub(r"\s*\\\n\s*", "", item.body))
+        spelled = re.search(r'XT_SPELLED_\("(?:\w+: )?(.*)"\)', joined)
         if spelled:
             return ["A word of PyTorch's that does not compile: " + spelled.group(1).replace('\\"', '"')]
         if item.name in self.values:
