@@ -13,10 +13,10 @@ cp -r "$root/tools" "$root/doc" "$root/include" "$tmp/copy"
 cd "$tmp/copy" || exit 1
 
 {
-    printf '%s\n' '/* A thing. */' 'typedef struct xt_zz {' '    int told, both; /* of each */' '    int bare;' '} xt_zz;'
+    printf '%s\n' '/* A thing. */' 'typedef struct xt_zz {' '    int told, both; /* each */' '    int bare;' '} xt_zz;'
     printf '%s\n' '/* A choice. */' 'typedef enum xt_yy {' '    XT_YY_TOLD, /* one */' '    XT_YY_BARE' '} xt_yy;'
     printf '%s\n' '' 'typedef struct xt_xx xt_xx;' '' 'typedef int (*xt_ww_fn)(void *user);'
-    printf '%s\n' '' '/* --- Of zebras --- */' 'XT_API int xt_vv_bare(int a);' 'XT_API int xt_vv_told(int a); /* many */'
+    printf '%s\n' '' '/* --- Of zebras --- */' 'XT_API int xt_vv_bare(int a);' 'XT_API int xt_vv_told(int); /* n */'
 } >>include/xtrain/plot.h
 sed -i '/^ \*     \.maximize: /d' include/xtrain/optim.h
 python3 tools/doxygen/words.py >"$tmp/out" 2>&1
