@@ -533,11 +533,11 @@ XT_API XT_CHECK xt_status xt_make_folder(const char *path, bool *out_made);
  * repaints start with '\r'). Called from any thread, one call at a time. NULL restores the default. */
 /* How important a text of the sink is. */
 typedef enum xt_severity {
-    XT_SEV_DEBUG, /* what XT_DEBUG asks for */
+    XT_SEV_DEBUG, /* details for the search of mistakes */
     XT_SEV_INFO, /* summaries and reports */
     XT_SEV_PROGRESS, /* the progress bar; each replaces the one before */
     XT_SEV_WARNING, /* the run goes on, but not as meant */
-    XT_SEV_ERROR /* an error that nobody took */
+    XT_SEV_ERROR /* errors, when they arise */
 } xt_severity;
 /* Takes n bytes of text, which are valid during the call; `user` is xt_set_sink's. */
 typedef void (*xt_sink_fn)(xt_severity sev, const char *text, size_t n, void *user);

@@ -260,7 +260,7 @@ typedef struct xt_epoch {
     int64_t batch; /* samples of a batch, of all ranks together: so many in a row become one */
     int64_t parts; /* of which so many ranks (or parts of a mesh) read an equal run each, in their order */
 } xt_epoch;
-/* The order of an epoch, as a value: which samples, where they end a batch, and how long they are. */
+/* The order of an epoch, as a value: which samples it has, one after the other, and how long they are. */
 typedef struct xt_sampler {
     int64_t count; /* samples of an epoch; 0: no sampler */
     /* The dataset's indices, in order; on a loader's thread. An error travels to xt_next. */
