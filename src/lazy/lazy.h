@@ -246,6 +246,8 @@ void lazy_tensors_drop(size_t made);
  * the start; of the step being recorded. */
 int64_t lazy_loop_steps(void);
 int lazy_loop_steps_recorded(void);
+void lazy_loop_steps_pause(
+    bool on); /* of this thread: a trainer's fit or pass is under way, and has steps of its own */
 /* A tensor over a buffer that is on the device already (loader batches); takes the reference over. Dies at the
  * next boundary. */
 xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *b);
@@ -530,6 +532,7 @@ void lazy_check_finished(void);
 void lazy_leave_open(void);
 /* nothing is left to do: a program that ends now has missed nothing (xt_fit's end) */
 void lazy_at_rest(void);
+void lazy_at_work(void); /* and now there is again: a loop of the program's own follows it */
 int64_t lazy_peak_step(void); /* the step in which device memory was at its peak */
 int lazy_in_flight(void); /* programs that were started and have not finished */
 /* asked once, when the first context is made: its error is the thread's pending one */

@@ -109,7 +109,8 @@ log_place log_set_place(log_place place, log_stage of); /* gives what it was; of
 /* A fit or a pass begins, and ends: maybe in a hook of another one, or between two fits of another trainer, which go on
  * as they were. Each trainer has an engine of its own, *of (NULL: not yet), with its sums and what it has noted; the
  * thread's is back behind log_leave. Sinks that are added meanwhile get the rows of that engine alone, and its rows go
- * to no others that have one; not `own_sinks`: rows go to all sinks, as those of plain loops do. */
+ * to no others that have one; not `own_sinks`: rows go to all sinks, as those of plain loops do, and are at the
+ * step and in the epoch of the loop that they come in or behind. */
 typedef struct log_frame {
     struct log_engine *outer;
     bool manual; /* these of the engine that is entered */

@@ -94,6 +94,8 @@ typedef struct log_engine { /* of a thread, or of a trainer, while it is the thr
     bool row_was_due; /* in the loop, of training: its length says so, whatever was logged */
     int64_t number; /* of a trainer's: from 1, and never another's */
     bool own_sinks; /* see log_enter */
+    /* a trainer's pass whose rows go to the files of a loop of the program's own: where that is; 0: none */
+    int64_t loop_step, loop_epoch;
     struct log_unread *unread; /* log_unread.c */
     size_t n_unread, cap_unread;
 } log_engine;

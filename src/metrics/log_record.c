@@ -281,6 +281,7 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     if (lazy_refuse_in_loop(src, "logging")) return;
     log_engine *e = log_engine_get();
     if (!e || !good_call(src, name, &o)) return;
+    if (!e->manual) lazy_at_work();
     if (log_muted(e, "xt_log", name)) return;
     if (e->loader_plus_1 && strstr(name, "/dataloader_idx_")) {
         lazy_fail(status_new(

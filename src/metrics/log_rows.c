@@ -26,15 +26,17 @@ static double now(void) {
 
 static void begin_row(log_job *j, log_stage s, bool epoch_level, int64_t step) {
     const lazy_position *p = lazy_position_of_thread();
+    const log_engine *e = log_engine_peek();
+    bool joins = e && e->loop_step;
     j->row = (log_row){.stage = s,
                        .epoch_level = epoch_level,
-                       .step = step,
-                       .epoch = p->epoch,
+                       .step = joins ? e->loop_step : step,
+                       .epoch = joins ? e->loop_epoch : p->epoch,
                        .batch = p->batch,
                        .samples = p->samples * world_get()->size,
                        .wall = now(),
                        .owner = log_owner(),
-                       .of = log_engine_number(log_engine_peek())};
+                       .of = log_engine_number(e)};
     log_job_number(j);
 }
 

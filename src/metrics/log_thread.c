@@ -185,6 +185,14 @@ bool log_step_waits(void) {
     return false;
 }
 
+/* The engine's rows are among those of a loop that `outer`, if it logs, has logged in. */
+static void join_loop(log_engine *e, const log_engine *outer) {
+    const log_set *trained = outer ? &outer->sets[LOG_TRAIN] : NULL;
+    bool joins = !e->own_sinks && !(outer && outer->manual);
+    e->loop_step = joins ? lazy_loop_steps() : 0;
+    e->loop_epoch = trained && trained->at.loader ? trained->at.epoch : lazy_position_of_thread()->epoch;
+}
+
 log_frame log_enter(log_engine **of, bool own_sinks) {
     log_frame f = {.outer = log_engine_peek(), .place = LOG_IN_STEP};
     static _Atomic int64_t trainers;
@@ -192,7 +200,10 @@ log_frame log_enter(log_engine **of, bool own_sinks) {
     log_engine *e = *of ? *of : log_engine_get();
     if (!e) return f;
     log_engine_set(e);
-    if (*of) e->own_sinks = own_sinks;
+    if (*of) {
+        e->own_sinks = own_sinks;
+        join_loop(e, f.outer);
+    }
     f.manual = e->manual, f.place = e->place, f.stage = e->given_stage;
     return f;
 }

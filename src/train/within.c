@@ -36,6 +36,7 @@ train_outer train_enter(xt_trainer *t, const xt_task *task) {
     if (was.within) was.task = t->own_task;
     if (log_step_waits()) lazy_boundary(LAZY_EVAL, src_get(t->src)); /* with what is logged in it */
     was.logging = train_log_enter(t);
+    lazy_loop_steps_pause(true);
     train_take_task(t, task);
     under_way = t;
     return was;
@@ -45,9 +46,10 @@ void train_leave(xt_trainer *t, const train_outer *was) {
     if (was->within) train_take_task(t, &was->task);
     log_leave(was->logging);
     under_way = was->t;
+    *lazy_position_of_thread() = was->position;
+    lazy_loop_steps_pause(was->t);
     lazy_set_draw_step(was->t ? was->draw_step : -1);
     if (!was->t) return;
-    *lazy_position_of_thread() = was->position;
     bool fits = was->t->fitting;
     nn_sync_batch_norms(fits && was->t->o.sync_batchnorm == XT_ON);
     lazy_check_nan(fits && was->t->o.detect_anomaly == XT_ON);
@@ -55,6 +57,7 @@ void train_leave(xt_trainer *t, const train_outer *was) {
 
 void train_left_by_jump(void) {
     stopping_left();
+    lazy_loop_steps_pause(false);
     under_way = NULL;
 }
 

@@ -17,6 +17,10 @@ static void leave(void *user, const void *data, size_t bytes, xt_dtype t) {
     (void)t, (void)data, (void)bytes, (void)user;
     exit(0);
 }
+static void validate(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_forward(m, b.x);
+}
 static int train(int rank, void *arg) {
     const char *how = arg;
     if (rank < 0) return 1;
@@ -26,6 +30,8 @@ static int train(int rank, void *arg) {
     xt_module *m = xt_module_new(net, NULL);
     xt_optimizer *o = xt_sgd(m, .lr = 0.1);
     xt_log_every_n_steps(3);
+    xt_task task = {.module = m, .validation_step = validate};
+    if (strcmp(how, "behind") == 0 && xt_validate(xt_trainer_new(.max_epochs = 1), &task, l)) return 1;
     for (xt_batch b; xt_next(l, &b);) {
         xt_tensor loss = xt_mse_loss(xt_forward(m, b.x), b.y);
         xt_log("loss", loss, .sync_dist = XT_ON); /* loss */
@@ -33,7 +39,7 @@ static int train(int rank, void *arg) {
         xt_backward(loss);
         xt_optimizer_step(o);
         if (b.index == 1 && strcmp(how, "first") == 0) return 0;
-        if (b.index == 3 && strcmp(how, "fourth") == 0) return 0;
+        if (b.index == 3 && (strcmp(how, "fourth") == 0 || strcmp(how, "behind") == 0)) return 0;
         if (b.index == 3 && strcmp(how, "exit") == 0) exit(0);
         if (b.index == 4 && strcmp(how, "epoch") == 0) return xt_mark_step() ? 0 : 1;
         if (b.index == 3 && strcmp(how, "callback") == 0) xt_when_ready(loss, leave, NULL);
@@ -67,6 +73,7 @@ ends twice '3 6 9 12 15' '' ''
 ends whole '3 6 9 12 15' '' '' # the sixteenth step has no row in a program that finishes, either
 ends first '' loss loss
 ends fourth 3 loss loss
+ends behind 3 loss loss # a pass of a trainer, which needs no xt_finish, before the loop
 ends exit 3 loss loss
 ends epoch 3 mean mean
 timeout 100 ./ends callback >out 2>&1 </dev/null

@@ -424,6 +424,35 @@ static void check_fit_behind(const char *run, int when, int every) {
     same("x", rows_of(run, "x"), "train/epoch@0=7");
     same("y", rows_of(run, "y"), "train/step@0=1.5"); /* without an optimizer, one window */
 }
+/* A fit between two passes has steps and samples of its own, and the loop's go on as if it had not been. */
+static void check_fit_between(const char *run, int epochs, int every) {
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_loader *train = data(4);
+    int64_t size = xt_loader_batch_size(train);
+    char want[1024] = "";
+    xt_log_every_n_steps(every);
+    xt_task task = {.net = net, .training_step = fit_step, .configure_optimizers = fit_sgd};
+    for (int epoch = 0, step = 0; epoch < epochs; epoch++) {
+        for (xt_batch b; xt_next(train, &b);) {
+            train_step(&p, b.x);
+            xt_log_value("x", ++step);
+            if (step % every == 0)
+                add(want, sizeof want, "train/step@%d:%d.%d.%d", step, epoch, (int)b.index, step * (int)size);
+        }
+        xt_trainer *t =
+            xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF, .progress_bar = XT_OFF);
+        same("the fit", xt_fit(t, &task, data(3), NULL) ? "fails" : "", "");
+    }
+    xt_finish();
+    same("x", places_of(run, "x"), want);
+}
+static void a_fit_between_passes_has_its_own_steps(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    in_a_child(check_fit_between, 3, 2);
+    in_a_child(check_fit_between, 2, 4);
+    assert_int_equal(wrong, 0);
+}
 static void a_fit_ends_the_loop_before_it(void **state) {
     (void)state;
     what = THINGS - 1;
@@ -507,6 +536,7 @@ int main(void) {
                                        T(what_follows_calls_runs_no_program_a_step),
                                        T(dropped_values_are_logged),
                                        T(a_fit_ends_the_loop_before_it),
+                                       T(a_fit_between_passes_has_its_own_steps),
                                        T(a_thread_ends),
                                        T(a_thread_ends_without_a_boundary)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,10 +231,52 @@ static void others_that_are_not_trained_do_not_count(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* --- xt_validate in a loop --- */
+static void validate_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_forward(m, b.x);
+    xt_log_value("v", 5);
+}
+/* A trainer without loggers: what its pass logs is in the loop's files, where the loop was. */
+static void check_validate(const char *run, int within, int every) {
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_loader *train = data(4), *val = data(2);
+    int64_t size = xt_loader_batch_size(train);
+    char want[1024] = "", steps[1024] = "";
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .progress_bar = XT_OFF);
+    xt_task task = {.module = p.m, .validation_step = validate_step};
+    xt_log_every_n_steps(every);
+    for (int epoch = 0, step = 0; epoch < 2; epoch++) {
+        for (xt_batch b; xt_next(train, &b);) {
+            train_step(&p, b.x);
+            step++;
+            xt_log_value("x", b.index);
+            if (step % every == 0)
+                add(steps, sizeof steps, "train/step@%d:%d.%d.%d", step, epoch, (int)b.index, step * (int)size);
+            if (within ? b.index != 1 : b.index != 3) continue;
+            add(want, sizeof want, "validate/epoch@%d:%d.1.%d", step, epoch, step * (int)size);
+            if (within) same("xt_validate", xt_validate(t, &task, val) ? "fails" : "", "");
+        }
+        if (!within) same("xt_validate", xt_validate(t, &task, val) ? "fails" : "", "");
+    }
+    xt_finish();
+    same("v", places_of(run, "v"), want);
+    same("x", places_of(run, "x"), steps);
+}
+static void a_pass_of_a_trainer_is_where_the_loop_is(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    in_a_child(check_validate, 0, 2);
+    in_a_child(check_validate, 1, 2);
+    in_a_child(check_validate, 1, 1);
+    assert_int_equal(wrong, 0);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
         T(a_validation_over_arrays_is_of_its_step), T(without_xt_train_validations_have_their_rows),
-        T(a_name_that_validations_log_otherwise), T(others_that_are_not_trained_do_not_count)};
+        T(a_name_that_validations_log_otherwise), T(others_that_are_not_trained_do_not_count),
+        T(a_pass_of_a_trainer_is_where_the_loop_is)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ static struct {
     pthread_mutex_t lock;
     device_client *client;
     src_id where;
-    atomic_bool finished, left_open;
+    atomic_bool finished, at_rest, left_open; /* at_rest: finished, but not by xt_finish */
     _Atomic pid_t pid;
     struct finish_hook {
         void (*fn)(void *);
@@ -244,7 +244,11 @@ void lazy_leave_open(void) {
 }
 
 void lazy_at_rest(void) {
-    dev.finished = true;
+    dev.finished = dev.at_rest = true;
+}
+
+void lazy_at_work(void) {
+    if (dev.at_rest && atomic_exchange(&dev.at_rest, false)) dev.finished = false;
 }
 
 void lazy_at_finish(void (*fn)(void *), void *user) {
@@ -257,6 +261,7 @@ void lazy_at_finish(void (*fn)(void *), void *user) {
 
 void lazy_run_finish_hooks(void) {
     struct finish_hook hook;
+    dev.at_rest = false;
     dev.finished = true;
     for (bool more = true; more;) {
         pthread_mutex_lock(&dev.lock);

@@ -198,11 +198,17 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
 
 /* --- steps that hold an update --- */
 static _Atomic int64_t loop_steps;
+static __thread bool loop_steps_paused;
+
+void lazy_loop_steps_pause(bool on) {
+    loop_steps_paused = on;
+}
 
 void lazy_count_update(lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_draws_updated();
-    if (!c) return;
+    if (!c || loop_steps_paused) return;
+    lazy_at_work();
     bool first = c->loop_steps.step_plus_1 != c->step + 1;
     if (first) c->loop_steps.recorded = 0;
     if (first || u->loop_step == c->loop_steps.of_thread) {
