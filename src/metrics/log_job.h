@@ -24,6 +24,7 @@ typedef struct log_job {
     row_metric *metrics; /* NULL: a host row, whose values are ready */
     size_t n;
     bool all_meet; /* of a trainer with several ranks: each of them has this row */
+    int64_t meeting; /* of a loop without a trainer: its number among the rows that ranks meet at, from 1; 0: none */
     int64_t window, seen; /* a row of step values: windows begun so far, and how many of them the row before has seen */
     float *data; /* [rows, LOG_COLUMNS] */
     log_value *values;
@@ -44,6 +45,7 @@ void log_job_lost(void *job); /* its values will not come */
 void log_wait_at_exit(void); /* for the rows that are on their way, but not for long */
 
 /* log_ranks.c */
+void log_ranks_made(log_job *j); /* by the thread that trains, of a row whose metrics are there */
 /* on the logger thread; what the ranks cannot agree on waits for log_ranks_take_failure */
 void log_ranks_combine(log_job *j);
 void log_ranks_take_failure(void); /* the error of the thread that trains */

@@ -11,7 +11,8 @@
 #include "metrics/log_kind.h"
 
 static struct {
-    pthread_mutex_t lock; /* of `failure` */
+    pthread_mutex_t lock; /* of `failure`, and of the next two */
+    int64_t made, made_at; /* log_job.meeting of the newest row, and lazy_rank_sequence then */
     coll_group *group;
     bool group_failed, sync_failed;
     atomic_bool last; /* log_ranks_last */
@@ -26,7 +27,7 @@ static xt_status open_group(void) {
     char tag[24];
     XT_TRY(coll_run_group(&run));
     snprintf(tag, sizeof tag, "log%d", opened++);
-    return coll_duplicate(run, tag, 300, &lr.group);
+    return coll_duplicate(run, tag, coll_default_timeout(), &lr.group);
 }
 
 /* What the ranks merge of a row, by name: each rank may log in an order of its own. */
@@ -58,6 +59,17 @@ typedef struct name_kind {
     uint64_t hash; /* 0: not known */
 } name_kind;
 
+/* "loss" (train.c:12), and so on; all ranks show it, so it has one size. */
+enum { NAMES_BYTES = 960 };
+static void names_text(row_metric *const *list, size_t n, char out[static NAMES_BYTES]) {
+    char line[256];
+    size_t at = 0;
+    memset(out, 0, NAMES_BYTES);
+    for (size_t i = 0; i < n && at < NAMES_BYTES; i++)
+        at += (size_t)snprintf(out + at, NAMES_BYTES - at, "%s\"%s\" (%s)", at ? ", " : "", list[i]->name,
+                               src_text(list[i]->src, line, sizeof line));
+}
+
 static const char *kind_text(const row_metric *m, char out[static LOG_KIND_BYTES]) {
     return log_kind_text(&(log_kind){m->share, m->reduce, m->count, m->finish, m->arg}, out);
 }
@@ -86,10 +98,9 @@ static uint64_t kinds_hash(row_metric *const *list, size_t n) {
 
 /* What each rank has in its row and where it logs it, as text that fits a message; where the names differ, all ranks
  * tell the same. */
-enum { NAMES_BYTES = 960 };
 typedef struct rank_names {
     uint64_t hash, kinds;
-    int64_t step, epoch_level;
+    int64_t step, epoch_level, stage;
     char text[NAMES_BYTES];
 } rank_names;
 
@@ -130,21 +141,27 @@ static xt_status same_kinds(row_metric *const *list, size_t n) {
     return s || which == n ? s : differs_at(list[which], other);
 }
 
-/* Rows of steps meet those of the same step, and none of an epoch. */
+/* Rows of steps meet those of the same step, and none of an epoch; rows of a stage those of the same one. */
+static bool same_row(const rank_names *a, const rank_names *b) {
+    return a->step == b->step && a->epoch_level == b->epoch_level && a->stage == b->stage;
+}
+
 static xt_status other_row(const rank_names *all, int other) {
-    char at[2][64];
+    static const char *const stages[LOG_STAGE_COUNT] = {"the training", "a validation", "a test"};
+    bool stage = all[0].stage != all[other].stage;
+    char at[2][96];
     for (int k = 0; k < 2; k++) {
         const rank_names *of = &all[k ? other : 0];
-        if (of->epoch_level)
-            snprintf(at[k], sizeof at[k], "that of an epoch");
-        else
-            snprintf(at[k], sizeof at[k], "that of step %lld", (long long)of->step);
+        int n = of->epoch_level ? snprintf(at[k], sizeof at[k], "that of an epoch")
+                                : snprintf(at[k], sizeof at[k], "that of step %lld", (long long)of->step);
+        if (stage) snprintf(at[k] + n, sizeof at[k] - (size_t)n, " of %s", stages[of->stage]);
     }
     return status_new(
         XT_FAILED_PRECONDITION, NULL,
         "ranks are at different rows of values with sync_dist: rank 0 at %s (%s), rank %d at %s (%s); all "
-        "ranks must make the same number of steps and log in the same of them",
-        at[0], *all[0].text ? all[0].text : "no names", other, at[1], *all[other].text ? all[other].text : "no names");
+        "ranks must make the same number of steps and log in the same of them%s",
+        at[0], *all[0].text ? all[0].text : "no names", other, at[1], *all[other].text ? all[other].text : "no names",
+        stage ? ", and each must call xt_eval and xt_train where the others do" : "");
 }
 
 static xt_status same_names(const log_job *j, row_metric *const *list, size_t n) {
@@ -152,18 +169,15 @@ static xt_status same_names(const log_job *j, row_metric *const *list, size_t n)
     rank_names mine = {.hash = names_hash(list, n),
                        .kinds = kinds_hash(list, n),
                        .step = j->row.epoch_level ? 0 : j->row.step,
-                       .epoch_level = j->row.epoch_level},
+                       .epoch_level = j->row.epoch_level,
+                       .stage = j->row.stage},
                *all = base_calloc((size_t)size, sizeof *all);
     if (!all) return status_oom((size_t)size * sizeof *all, "a log row");
-    size_t at = 0;
-    char line[256];
-    for (size_t i = 0; i < n && at < sizeof mine.text; i++)
-        at += (size_t)snprintf(mine.text + at, sizeof mine.text - at, "%s\"%s\" (%s)", at ? ", " : "", list[i]->name,
-                               src_text(list[i]->src, line, sizeof line));
+    names_text(list, n, mine.text);
     xt_status s = coll_all_gather(lr.group, &mine, sizeof mine, all);
     for (int r = 1; !s && r < size; r++) {
         if (!other && all[r].hash != all[0].hash) other = r;
-        if (!apart && (all[r].step != all[0].step || all[r].epoch_level != all[0].epoch_level)) apart = r;
+        if (!apart && !same_row(&all[0], &all[r])) apart = r;
         if (!differs && all[r].kinds != all[0].kinds) differs = r;
     }
     if (!s && apart)
@@ -202,9 +216,49 @@ static xt_status never_comes(int r, const char *there, const char *here) {
         world_get()->rank, here, r, there, world_get()->rank);
 }
 
+/* --- rows of a loop without a trainer, which a rank has or not --- */
+void log_ranks_made(log_job *j) {
+    bool meets = false;
+    char key[32], text[24];
+    for (size_t i = 0; i < j->n && j->metrics; i++) meets = meets || j->metrics[i].sync;
+    if (!meets || j->all_meet || world_get()->size <= 1 || lazy_spmd()) return;
+    int64_t now = lazy_rank_sequence();
+    pthread_mutex_lock(&lr.lock);
+    j->meeting = ++lr.made;
+    lr.made_at = now;
+    pthread_mutex_unlock(&lr.lock);
+    if (!now) return; /* the ranks have not met yet, and need not come to the same places */
+    snprintf(key, sizeof key, "log made %d", world_get()->rank);
+    snprintf(text, sizeof text, "%lld", (long long)j->meeting);
+    lazy_ranks_note(key, text);
+}
+
+/* Where this rank has made a row behind this one, *later, rank r has started the programs of all steps up to there, and
+ * the row is none of those that it has made on its way: it never comes. */
+static bool went_without(const log_job *j, int r, int64_t *later, char *out_there, size_t n) {
+    char key[32], text[24];
+    if (!j->meeting) return false;
+    pthread_mutex_lock(&lr.lock);
+    if (!*later && lr.made > j->meeting) *later = lr.made_at;
+    pthread_mutex_unlock(&lr.lock);
+    if (!*later || !lazy_rank_is_past(r, *later, out_there, n)) return false;
+    snprintf(key, sizeof key, "log made %d", r);
+    return !lazy_ranks_look(key, text, sizeof text) || strtoll(text, NULL, 10) < j->meeting;
+}
+
+static xt_status has_no_row(const log_job *j, row_metric *const *list, size_t n, int r, const char *there) {
+    static const char *const stages[LOG_STAGE_COUNT] = {"", " of a validation", " of a test"};
+    char names[NAMES_BYTES];
+    names_text(list, n, names);
+    return status_new(XT_FAILED_PRECONDITION, NULL,
+                      "rank %d logs %s with sync_dist, and rank %d does not: it has gone on (%s) without a row like "
+                      "that of step %lld%s; all ranks must log the same names with sync_dist, in the same steps",
+                      world_get()->rank, names, r, there, (long long)j->row.step, stages[j->row.stage]);
+}
+
 /* Waits until the others come to this row. A rank whose training has ended looks, as long as it waits, whether another
  * is in a step that needs it: those two would wait for each other. */
-static xt_status all_come(void) {
+static xt_status all_come(const log_job *j, row_metric *const *list, size_t n) {
     coll_group *run;
     char key[32], text[24], there[200], here[200];
     int me = world_get()->rank;
@@ -212,7 +266,7 @@ static xt_status all_come(void) {
     snprintf(key, sizeof key, "log rows %d", me);
     snprintf(text, sizeof text, "%lld", (long long)++lr.rows);
     XT_TRY(coll_put(run, key, strlen(key), text, strlen(text)));
-    int64_t deadline = clock_ns() + (int64_t)(coll_default_timeout() * 1e9);
+    int64_t deadline = clock_ns() + (int64_t)(coll_default_timeout() * 1e9), later = 0;
     for (int r = 0; r < world_get()->size; r++)
         for (int64_t rows; r != me && (rows = rows_of(run, r)) < lr.rows;) {
             str gone = STR_INIT;
@@ -222,6 +276,7 @@ static xt_status all_come(void) {
             if (rows < 0 || left || clock_ns() > deadline) return NULL; /* the collective that follows says who */
             if (atomic_load(&lr.last) && lazy_rank_goes_on(r, there, here, sizeof there))
                 return never_comes(r, there, here);
+            if (went_without(j, r, &later, there, sizeof there)) return has_no_row(j, list, n, r, there);
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         }
     return NULL;
@@ -230,7 +285,7 @@ static xt_status all_come(void) {
 /* In a trainer's fit all ranks come to each row, whatever they logged, so that a rank without a name is found,
  * not waited for. */
 static xt_status meet(const log_job *j, row_metric *const *list, size_t n) {
-    XT_TRY(all_come());
+    XT_TRY(all_come(j, list, n));
     if (!lr.group && !lr.group_failed) {
         xt_status s = open_group();
         if (s) {

@@ -38,6 +38,7 @@ static void begin_row(log_job *j, log_stage s, bool epoch_level, int64_t step) {
                        .owner = log_owner(),
                        .of = log_engine_number(e)};
     log_job_number(j);
+    log_ranks_made(j);
 }
 
 static _Atomic(int64_t) epoch_rows[LOG_STAGE_COUNT];

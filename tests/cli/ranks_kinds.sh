@@ -1,11 +1,13 @@
 #!/bin/bash
 # A name is one kind of value: a value and a metric, two metrics, or a metric with two arguments are an error with both
-# lines that says which kinds they are. On two ranks, which merge them, in one process, plain loop and Trainer.
+# lines that says which kinds they are. On two ranks, which merge them, in one process, plain loop and Trainer. And ranks
+# of a loop that are not at the same rows, because one logs nothing or is in another mode.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export XT_SUMMARY=off XT_POSTMORTEM=off XT_TIMEOUT=100
 cat >"$tmp/kinds.c" <<'C'
+#include <stdio.h>
 #include <string.h>
 #include <xtrain/xtrain.h>
 static float a[64][4];
@@ -29,7 +31,8 @@ static xt_metric metric(const char *kind, xt_tensor out, xt_tensor y) {
 static xt_tensor step(xt_module *m, xt_batch b, void *user) {
     xt_tensor out = xt_forward(m, b.x), loss = user ? out : xt_cross_entropy(out, b.y);
     const char *kind = kinds[xt_world_size() > 1 ? xt_rank() : (int)(b.index % 2)];
-    xt_log("a", loss, .sync_dist = XT_ON);
+    if (strcmp(kind, "nothing") == 0) return loss; /* nothing */
+    xt_log("a", loss, .sync_dist = XT_ON); /* a */
     if (strcmp(kind, "value") == 0)
         xt_log("it", loss, .sync_dist = XT_ON); /* value */
     else if (kind == kinds[0])
@@ -42,7 +45,6 @@ static xt_tensor step(xt_module *m, xt_batch b, void *user) {
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 3); }
 static xt_optimizer *sgd(xt_module *m, void *user) { return user ? NULL : xt_sgd(m, .lr = 0.01); }
 static int go(int rank, void *user) {
-    (void)rank;
     (void)user;
     for (int i = 0; i < 64; i++) a[i][i % 4] = (float)i / 64, y[i] = i % 3;
     xt_dataset *rows = xt_array_dataset(a, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_I64, {0}}, 64);
@@ -54,10 +56,15 @@ static int go(int rank, void *user) {
     xt_module *m = xt_module_new(net, NULL);
     xt_optimizer *o = xt_sgd(m, .lr = 0.01);
     xt_log_every_n_steps(2);
-    for (xt_batch b; xt_next(l, &b);) {
-        xt_backward(step(m, b, NULL));
-        xt_optimizer_step(o);
-    }
+    for (int epoch = 0; epoch < (strcmp(who, "long") == 0 ? 500 : 1); epoch++)
+        for (xt_batch b; xt_next(l, &b);) {
+            xt_backward(step(m, b, NULL));
+            xt_optimizer_step(o);
+        }
+    if (strcmp(who, "long") == 0) puts("all 500 epochs");
+    if (strcmp(who, "modes") == 0 && rank == 0) xt_eval(m);
+    for (xt_batch b; strcmp(who, "modes") == 0 && xt_next(l, &b);)
+        xt_log("v", xt_mean(xt_forward(m, b.x)), .sync_dist = XT_ON, .on_epoch = XT_ON); /* v */
     return xt_finish();
 }
 int main(int argc, char **argv) {
@@ -102,4 +109,16 @@ for kind in value accuracy top2 weighted matrix own first; do # alike, each is w
         check "2 ranks, $who: $kind on both" [ $? = 0 ]
     done
 done
+# not_the_same WHO FIRST OTHER: on two ranks of a plain loop
+not_the_same() {
+    CPU_NUM_DEVICES=2 timeout 150 ./kinds "$1" "$2" "$3" >out 2>&1 </dev/null
+    check "$1: $2 beside $3 is refused" [ $? = 1 ]
+    [ "$1" = modes ] || check "while it goes on" [ "$(grep -c 'all 500 epochs' out)" = 0 ]
+}
+not_the_same long value nothing
+check "with the lines of both" grep -qE "rank 0 logs \"a\" \([^,]*kinds.c:$(line a)\), .* and rank 1 does not: it has gone on \([^,]*kinds.c:[0-9]+, in step [0-9]+\) without" out
+not_the_same long nothing value
+check "the other way round" grep -qE "rank 1 logs \"a\" \([^,]*kinds.c:$(line a)\), .* and rank 0 does not: it has gone on" out
+not_the_same modes value value # rank 1 has forgotten xt_eval
+check "with the stages of both" grep -qE "rank 0 at that of an epoch of a validation \(\"v\" \([^,]*kinds.c:$(line v)\)\), rank 1 at that of an epoch of the training .*xt_eval" out
 finish

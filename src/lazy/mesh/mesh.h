@@ -57,6 +57,11 @@ xt_status lazy_ranks_gather(const void *own, size_t n, char **out_all);
 /* Short texts that ranks leave for each other by a name, without waiting. */
 void lazy_ranks_note(const char *key, const char *text);
 bool lazy_ranks_look(const char *key, char *out, size_t n); /* false: it is not there, or not yet */
+/* How many programs with collectives this rank has started, in the order that all ranks have alike; and whether rank
+ * `rank` has started more than `sequence` of them, and where it is (n bytes). By what it says of itself: false where
+ * that cannot be seen, or not yet. */
+int64_t lazy_rank_sequence(void);
+bool lazy_rank_is_past(int rank, int64_t sequence, char *out_there, size_t n);
 /* For a rank that starts no more programs: whether rank `rank` has started one with collectives that this one has not,
  * so that it waits there for ever. out: where each of them is (n bytes each). By what it says of itself: false where
  * that cannot be seen, or not yet. */

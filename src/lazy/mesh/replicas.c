@@ -193,11 +193,20 @@ static void place_of(int rank, char *out, size_t n) {
         snprintf(out, n, "at a place that cannot be seen");
 }
 
-bool lazy_rank_goes_on(int rank, char *out_there, char *out_here, size_t n) {
+int64_t lazy_rank_sequence(void) {
+    return lazy_rank_check_started();
+}
+
+bool lazy_rank_is_past(int rank, int64_t sequence, char *out_there, size_t n) {
     char note[400];
     const char *p = coll_run_last_note(rank, note, sizeof note) ? strstr(note, "sequence ") : NULL;
-    if (!p || strtoll(p + strlen("sequence "), NULL, 10) <= lazy_rank_check_started()) return false;
+    if (!p || strtoll(p + strlen("sequence "), NULL, 10) <= sequence) return false;
     place_of(rank, out_there, n);
+    return true;
+}
+
+bool lazy_rank_goes_on(int rank, char *out_there, char *out_here, size_t n) {
+    if (!lazy_rank_is_past(rank, lazy_rank_check_started(), out_there, n)) return false;
     place_of(world_get()->rank, out_here, n);
     return true;
 }
