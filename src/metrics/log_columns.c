@@ -39,6 +39,11 @@ static bool same_column(const log_metric *a, const log_metric *b, char column[st
     return false;
 }
 
+bool log_columns_shared(const log_metric *a, const log_metric *b) {
+    char column[LOG_COLUMN_BYTES];
+    return same_column(a, b, column);
+}
+
 /* The trainer's own value gives the epoch's name to whom the task calls so. */
 static bool gives_way(log_metric *m, const char *column) {
     if (!m->own || strcmp(m->name, column) == 0) return false;

@@ -140,6 +140,7 @@ void log_unread_free(log_engine *e);
 /* log_columns.c: the names that values have in rows. Each gives false with an error that names both lines. */
 /* `which` of the set has names of its own: it is new, or logged again for the first time in this fit */
 bool log_columns_free(const log_engine *e, log_set *set, size_t which, const xt_src *src);
+bool log_columns_shared(const log_metric *a, const log_metric *b); /* rows of one stage would have both by one name */
 bool log_columns_known(const log_engine *e, log_stage s, const char *column); /* of the task's values, by rows' names */
 bool log_columns_between(log_engine *e, const xt_src *src, const char *name);
 void log_columns_forget(log_engine *e, log_stage s); /* a fit or a pass begins */

@@ -16,11 +16,11 @@ static bool same_options(const xt_log_opts *a, const xt_log_opts *b) {
            a->sync_dist == b->sync_dist && (a->prog_bar == XT_ON) == (b->prog_bar == XT_ON);
 }
 
-/* The call differs from an earlier one of its name, at m->src. */
-static void refuse_other(const log_metric *m, const xt_src *src, const char *what) {
+/* The call differs from an earlier one of its name, or of its rows' name, at m->src. */
+static void refuse_other(const log_metric *m, const xt_src *src, const char *name, const char *what) {
     char at[256];
     lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": logged at %s %s; give one of them another name",
-                         m->name, src_text(m->src, at, sizeof at), what));
+                         name, src_text(m->src, at, sizeof at), what));
 }
 
 /* The call under way is the trainer's own (log_own): the names of its columns are others than a task's. */
@@ -31,11 +31,28 @@ static log_kind kind_of(const log_metric *m) {
 }
 
 /* What the name stands for in earlier calls is another kind of value. */
-static void refuse_kind(const log_metric *m, const xt_src *src, const log_kind *here) {
+static void refuse_kind(const log_metric *m, const xt_src *src, const char *name, const log_kind *here) {
     const log_kind there = kind_of(m);
     char what[2 * LOG_KIND_BYTES + 32], text[2][LOG_KIND_BYTES];
     snprintf(what, sizeof what, "as %s, here as %s", log_kind_text(&there, text[0]), log_kind_text(here, text[1]));
-    refuse_other(m, src, what);
+    refuse_other(m, src, name, what);
+}
+
+/* Stages have options of their own, but their rows share curves, tables and what callbacks watch: there a name is one
+ * kind of value, reduced in one way. The trainer's own values are of a kind that no program chooses. */
+static bool one_kind(const log_engine *e, log_stage stage, const log_metric *m, const xt_src *src) {
+    const log_kind here = kind_of(m);
+    for (int s = 0; s < LOG_STAGE_COUNT && !m->own; s++)
+        for (size_t i = 0; i < e->sets[s].n && s != (int)stage; i++) {
+            const log_metric *other = &e->sets[s].metrics[i];
+            const log_kind there = kind_of(other);
+            bool same = log_kind_same(&there, &here) && (here.finish || there.reduce == here.reduce);
+            if (same || other->restored || other->own) continue;
+            if (strcmp(other->name, m->name) != 0 && !log_columns_shared(other, m)) continue;
+            refuse_kind(other, src, m->name, &here);
+            return false;
+        }
+    return true;
 }
 
 static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o,
@@ -61,18 +78,19 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
                               .arg = kind->arg,
                               .share = kind->share,
                               .own = own_call};
-            if (!log_columns_free(e, set, i, src)) {
+            if (!one_kind(e, e->stage, m, src) || !log_columns_free(e, set, i, src)) {
                 m->restored = true;
                 return NULL;
             }
         }
         if (!same_options(&m->o, o)) {
-            refuse_other(m, src, "with other options (on_step, on_epoch, reduce, sync_dist, prog_bar must agree)");
+            refuse_other(m, src, name,
+                         "with other options (on_step, on_epoch, reduce, sync_dist, prog_bar must agree)");
             return NULL;
         }
         const log_kind there = kind_of(m);
         if (!log_kind_same(&there, kind)) {
-            refuse_kind(m, src, kind);
+            refuse_kind(m, src, name, kind);
             return NULL;
         }
         return m;
@@ -91,7 +109,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
         lazy_fail(status_oom(sizeof m, "a metric"));
         return NULL;
     }
-    if (!log_columns_free(e, set, set->n - 1, src)) {
+    if (!one_kind(e, e->stage, &set->metrics[set->n - 1], src) || !log_columns_free(e, set, set->n - 1, src)) {
         base_free(set->metrics[--set->n].name);
         return NULL;
     }
@@ -116,6 +134,16 @@ typedef struct noted { /* what a log call gives */
     log_kind kind; /* of a share `weight` is the denominator */
 } noted;
 
+/* As one_kind: between steps a value is the epoch's. */
+static bool one_kind_between(const log_engine *e, const xt_src *src, const char *name, const log_metric *given) {
+    log_metric as = *given;
+    as.name = (char *)(uintptr_t)name;
+    as.o.on_step = XT_OFF;
+    as.o.on_epoch = XT_ON;
+    settle_options(e->given_stage, &as.o);
+    return one_kind(e, e->given_stage, &as, src);
+}
+
 /* Around an epoch or a pass: the value is of the epoch, whatever the stage's steps log by default. */
 static void note_between(log_engine *e, const xt_src *src, const char *name, const noted *v, const xt_log_opts *o) {
     log_given g = {.metric = {.o = *o,
@@ -139,7 +167,7 @@ static void note_between(log_engine *e, const xt_src *src, const char *name, con
                              "xt_log \"%s\": %s, but between steps a value is of the whole epoch; log it in a hook of "
                              "the batches, or leave on_step and on_epoch unset",
                              name, o->on_step == XT_ON ? "on_step is on" : "on_epoch is off"));
-    else if (log_columns_between(e, src, name)) {
+    else if (one_kind_between(e, src, name, &g.metric) && log_columns_between(e, src, name)) {
         if ((g.metric.name = base_strdup(name)))
             log_between_note(e, g);
         else
@@ -222,8 +250,7 @@ void log_pending_refuse_strayed(log_engine *e) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src_get(m->src),
                              "xt_log \"%s\": this line logs values of the training, but what is trained is in "
                              "evaluation mode and no optimizer has stepped; the validation logs such a name with other "
-                             "options or as another kind of value: call xt_train before the training goes on, or give "
-                             "one of them another name",
+                             "options: call xt_train before the training goes on, or give one of them another name",
                              m->name));
         return;
     }

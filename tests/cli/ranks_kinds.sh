@@ -1,6 +1,7 @@
 #!/bin/bash
 # A name is one kind of value: a value and a metric, two metrics, or a metric with two arguments are an error with both
-# lines that says which kinds they are. On two ranks, which merge them, in one process, plain loop and Trainer. And ranks
+# lines that says which kinds they are. On two ranks, which merge them, in one process, plain loop and Trainer, and in
+# two stages, whose rows have them under one name. And ranks
 # of a loop that are not at the same rows, because one logs nothing or is in another mode.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
@@ -13,6 +14,7 @@ cat >"$tmp/kinds.c" <<'C'
 static float a[64][4];
 static int64_t y[64];
 static const char *who, *kinds[2];
+static int validates; /* 1 */
 static double first_sum(const double *sums, int64_t n, double arg) { return n ? sums[0] * arg : 0; }
 static double last_sum(const double *sums, int64_t n, double arg) { return n ? sums[n - 1] + arg : 0; }
 static xt_metric metric(const char *kind, xt_tensor out, xt_tensor y) {
@@ -30,11 +32,13 @@ static xt_metric metric(const char *kind, xt_tensor out, xt_tensor y) {
 }
 static xt_tensor step(xt_module *m, xt_batch b, void *user) {
     xt_tensor out = xt_forward(m, b.x), loss = user ? out : xt_cross_entropy(out, b.y);
-    const char *kind = kinds[xt_world_size() > 1 ? xt_rank() : (int)(b.index % 2)];
+    const char *kind = strncmp(who, "stages", 6) == 0 ? kinds[validates] : kinds[xt_world_size() > 1 ? xt_rank() : (int)(b.index % 2)];
     if (strcmp(kind, "nothing") == 0) return loss; /* nothing */
     xt_log("a", loss, .sync_dist = XT_ON); /* a */
     if (strcmp(kind, "value") == 0)
         xt_log("it", loss, .sync_dist = XT_ON); /* value */
+    else if (strcmp(kind, "most") == 0)
+        xt_log("it", loss, .sync_dist = XT_ON, .reduce = XT_MAX); /* most */
     else if (kind == kinds[0])
         xt_log_metric("it", metric(kind, out, b.y), .sync_dist = XT_ON); /* first */
     else
@@ -43,15 +47,22 @@ static xt_tensor step(xt_module *m, xt_batch b, void *user) {
     return loss;
 }
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 3); }
+static void validate(xt_module *m, xt_batch b, void *user) {
+    validates = 1;
+    step(m, b, user);
+    validates = 0;
+}
 static xt_optimizer *sgd(xt_module *m, void *user) { return user ? NULL : xt_sgd(m, .lr = 0.01); }
 static int go(int rank, void *user) {
     (void)user;
     for (int i = 0; i < 64; i++) a[i][i % 4] = (float)i / 64, y[i] = i % 3;
     xt_dataset *rows = xt_array_dataset(a, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_I64, {0}}, 64);
-    xt_loader *l = xt_loader_new(rows, .batch = 4);
-    if (strcmp(who, "trainer") == 0) {
+    xt_loader *l = xt_loader_new(rows, .batch = 4), *val = xt_loader_new(rows, .batch = 4);
+    if (strstr(who, "trainer")) {
         xt_task task = {.net = net, .training_step = step, .configure_optimizers = sgd};
-        return xt_fit(xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 2, .checkpointing = XT_OFF), &task, l, NULL);
+        if (strncmp(who, "stages", 6) == 0) task.validation_step = validate;
+        return xt_fit(xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 2, .checkpointing = XT_OFF), &task, l,
+                      task.validation_step ? val : NULL);
     }
     xt_module *m = xt_module_new(net, NULL);
     xt_optimizer *o = xt_sgd(m, .lr = 0.01);
@@ -62,6 +73,8 @@ static int go(int rank, void *user) {
             xt_optimizer_step(o);
         }
     if (strcmp(who, "long") == 0) puts("all 500 epochs");
+    if (strcmp(who, "stages") == 0) xt_eval(m);
+    for (xt_batch b; strcmp(who, "stages") == 0 && xt_next(val, &b);) validate(m, b, NULL);
     if (strcmp(who, "modes") == 0 && rank == 0) xt_eval(m);
     for (xt_batch b; strcmp(who, "modes") == 0 && xt_next(l, &b);)
         xt_log("v", xt_mean(xt_forward(m, b.x)), .sync_dist = XT_ON, .on_epoch = XT_ON); /* v */
@@ -80,7 +93,7 @@ check "the program builds" [ $? = 0 ]
 cd "$tmp" || exit 1
 
 line() { grep -n "/\* $1 \*/" kinds.c | cut -d: -f1; }
-at() { if [ "$1" = value ]; then line value; else line "$2"; fi; }
+at() { case $1 in value | most) line "$1" ;; *) line "$2" ;; esac }
 # refused FIRST OTHER FIRST_TEXT OTHER_TEXT
 refused() {
     local who first other
@@ -108,6 +121,27 @@ for kind in value accuracy top2 weighted matrix own first; do # alike, each is w
         CPU_NUM_DEVICES=2 timeout 150 ./kinds "$who" "$kind" "$kind" >out 2>&1 </dev/null
         check "2 ranks, $who: $kind on both" [ $? = 0 ]
     done
+done
+# refused_in_stages FIRST OTHER FIRST_TEXT OTHER_TEXT: in the training and in the validation
+refused_in_stages() {
+    local who ranks one other
+    one=kinds.c:$(at "$1" first) other=kinds.c:$(at "$2" other)
+    for who in stages stages-trainer; do
+        for ranks in 1 2; do
+            if [ $ranks = 2 ]; then export CPU_NUM_DEVICES=2; fi
+            timeout 150 ./kinds "$who" "$1" "$2" >out 2>&1 </dev/null
+            check "$who, $ranks ranks: $1 and $2 are refused" [ $? = 1 ]
+            check "with both lines and kinds" grep -qE "$other: .*\"it\": logged at [^,]*$one as $3, here as $4;" out
+            unset CPU_NUM_DEVICES
+        done
+    done
+}
+refused_in_stages accuracy value xt_accuracy 'a value with XT_MEAN'
+refused_in_stages value most 'a value with XT_MEAN' 'a value with XT_MAX'
+refused_in_stages top1 top2 'xt_topk_accuracy with k = 1' 'xt_topk_accuracy with k = 2'
+for who in stages stages-trainer; do
+    timeout 150 ./kinds $who accuracy accuracy >out 2>&1 </dev/null
+    check "$who: accuracy in both" [ $? = 0 ]
 done
 # not_the_same WHO FIRST OTHER: on two ranks of a plain loop
 not_the_same() {

@@ -119,14 +119,12 @@ static void without_xt_train_validations_have_their_rows(void **state) {
 }
 
 /* The training's values have a name that the validation logs otherwise. */
-typedef enum otherwise { BAR, LEVELS, COLUMN, SHARE, OTHERWISE } otherwise;
+typedef enum otherwise { BAR, LEVELS, COLUMN, OTHERWISE } otherwise;
 static void log_n(int how, int step) {
-    xt_metric m = {.numerator = xt_scalar(2.0 * step, XT_F32), .denominator = xt_scalar(2, XT_F32)};
-    switch (how) {
-    case BAR: xt_log_value("n", step, .prog_bar = XT_ON); break;
-    case SHARE: xt_log_metric("n", m); break;
-    default: xt_log_value("n", step, .on_step = XT_ON, .on_epoch = XT_ON); break;
-    }
+    if (how == BAR)
+        xt_log_value("n", step, .prog_bar = XT_ON);
+    else
+        xt_log_value("n", step, .on_step = XT_ON, .on_epoch = XT_ON);
 }
 static void check_otherwise(const char *run, int how, int loader) {
     plain p = {xt_module_new(net, NULL), NULL};
