@@ -22,7 +22,7 @@ static double area(const double *positives, const double *negatives, int64_t thr
 
 /* arg: thresholds. Layout: positives [C,T], negatives [C,T], all positives [C], all negatives [C]. */
 static double finish(const double *sums, int64_t n, double arg) {
-    int64_t t = (int64_t)arg, classes = n / (2 * t + 2), used = 0;
+    int64_t t = (int64_t)metric_arg(arg), classes = n / (2 * t + 2), used = 0;
     double total = 0;
     for (int64_t c = 0; c < classes; c++) {
         double p = sums[2 * t * classes + c], q = sums[2 * t * classes + classes + c];
@@ -62,7 +62,7 @@ static xt_tensor sums_of(const xt_src *src, xt_tensor scores, xt_tensor truth, x
 
 xt_metric xt_auroc_at(const xt_src *src, xt_tensor scores, xt_tensor labels, xt_auroc_opts o) {
     int64_t t = o.thresholds;
-    xt_metric m = {.finish = finish, .arg = (double)t};
+    xt_metric m = {.finish = finish, .arg = metric_ignoring((double)t, o.ignore_index)};
     const ir_type *s = lazy_type(scores), *l = lazy_type(labels);
     lazy_begin(src);
     if (!s || !l) {

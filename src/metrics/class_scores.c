@@ -55,8 +55,9 @@ static double score_of(xt_class_score score, double hits, double predicted, doub
 static double finish_scores(const double *sums, int64_t n, double arg) {
     int64_t classes = n / 3;
     const double *hits = sums, *predicted = sums + classes, *actual = sums + 2 * classes;
-    xt_class_score score = (xt_class_score)((int)arg / 8);
-    xt_average average = (xt_average)((int)arg % 8);
+    int which = (int)metric_arg(arg);
+    xt_class_score score = (xt_class_score)(which / 8);
+    xt_average average = (xt_average)(which % 8);
     double all = 0, total = 0, weight = 0, h = 0, p = 0, a = 0, negatives = 0;
     for (int64_t c = 0; c < classes; c++) all += actual[c];
     for (int64_t c = 0; c < classes; c++) {
@@ -93,7 +94,8 @@ const metric_function metric_class_score = {"class score", finish_scores, takes_
 
 xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_class_score score,
                             xt_average average, xt_metric_opts o) {
-    xt_metric m = {.finish = finish_scores, .arg = (double)score * 8 + (double)average};
+    xt_metric m = {.finish = finish_scores,
+                   .arg = metric_ignoring((double)score * 8 + (double)average, o.ignore_index)};
     lazy_begin(src);
     if ((unsigned)score > XT_SCORE_BALANCED_ACCURACY || (unsigned)average > XT_WEIGHTED) {
         m.sums = lazy_error(src, XT_INVALID_ARGUMENT,
@@ -114,7 +116,7 @@ xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, 
 
 /* --- the matrix --- */
 static double finish_matrix(const double *sums, int64_t n, double arg) {
-    int64_t classes = (int64_t)arg;
+    int64_t classes = (int64_t)metric_arg(arg);
     double hits = 0, all = 0;
     for (int64_t i = 0; i < n; i++) {
         all += sums[i];
@@ -132,7 +134,7 @@ static void text_matrix(int64_t n, double arg, char *out, size_t size) {
 const metric_function metric_confusion_matrix = {"confusion matrix", finish_matrix, takes_matrix, text_matrix};
 
 xt_metric xt_confusion_matrix_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_metric_opts o) {
-    xt_metric m = {.finish = finish_matrix, .arg = (double)xt_dim(out, 1)};
+    xt_metric m = {.finish = finish_matrix, .arg = metric_ignoring((double)xt_dim(out, 1), o.ignore_index)};
     lazy_begin(src);
     if (!fits(src, "xt_confusion_matrix", out, labels, o.ignore_index, &m)) return m;
     xt_tensor predicted, actual;

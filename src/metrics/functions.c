@@ -21,13 +21,15 @@ const char *metric_function_name(xt_metric_finish finish) {
 
 bool metric_function_text(xt_metric_finish finish, int64_t n, double arg, char *out, size_t size) {
     const metric_function *f = of(finish);
-    if (!f || !f->takes(n, arg)) return false;
-    f->text(n, arg, out, size);
+    if (!f || !f->takes(n, metric_arg(arg))) return false;
+    f->text(n, metric_arg(arg), out, size);
+    size_t end = strlen(out);
+    metric_ignored_text(arg, out + end, size - end);
     return true;
 }
 
 xt_metric_finish metric_function_named(const char *name, int64_t n, double arg) {
     for (size_t i = 0; i < BASE_COUNT(all); i++)
-        if (strcmp(all[i]->name, name) == 0) return all[i]->takes(n, arg) ? all[i]->finish : NULL;
+        if (strcmp(all[i]->name, name) == 0) return all[i]->takes(n, metric_arg(arg)) ? all[i]->finish : NULL;
     return NULL;
 }

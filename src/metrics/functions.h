@@ -9,7 +9,8 @@
 typedef struct metric_function {
     const char *name; /* in checkpoints: stays as it is */
     xt_metric_finish finish;
-    bool (*takes)(int64_t n, double arg); /* n sums and this argument: a file's are anything */
+    /* n sums and this argument, as metric_arg gives it: a file's are anything */
+    bool (*takes)(int64_t n, double arg);
     void (*text)(int64_t n, double arg, char *out, size_t size); /* as the program calls it: "xt_r2 of 3 outputs" */
 } metric_function;
 extern const metric_function metric_auroc, metric_class_score, metric_confusion_matrix, metric_perplexity, metric_r2;
@@ -20,6 +21,11 @@ const char *metric_function_name(xt_metric_finish finish);
 xt_metric_finish metric_function_named(const char *name, int64_t n, double arg);
 bool metric_function_text(xt_metric_finish finish, int64_t n, double arg, char *out,
                           size_t size); /* false: it is none of them */
+
+/* Which label a metric leaves out is part of what it is: `arg` with it, and what `arg` was. */
+double metric_ignoring(double arg, int64_t ignore_index);
+double metric_arg(double arg);
+void metric_ignored_text(double arg, char *out, size_t size); /* " without label 255"; "" of the default */
 
 typedef enum metric_share {
     METRIC_SHARE_OWN, /* the program's */

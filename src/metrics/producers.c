@@ -64,8 +64,8 @@ xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_
     if (!metric_labels_fit(src, "xt_accuracy", out, labels, o.ignore_index)) return failed(src);
     xt_no_grad_begin();
     xt_tensor hit = xt_eq_at(src, xt_argmax_at(src, out, -1), xt_cast_at(src, labels, XT_I64));
-    xt_metric m =
-        share_of(src, hit, metric_counted(src, labels, o.ignore_index), metric_share_arg(METRIC_SHARE_ACCURACY, 0));
+    xt_metric m = share_of(src, hit, metric_counted(src, labels, o.ignore_index),
+                           metric_ignoring(metric_share_arg(METRIC_SHARE_ACCURACY, 0), o.ignore_index));
     xt_no_grad_end_at(NULL);
     return m;
 }
@@ -92,7 +92,8 @@ xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels
         xt_tensor before = xt_logical_or_at(src, xt_gt_at(src, scores, own),
                                             xt_logical_and_at(src, xt_eq_at(src, scores, own), lower));
         xt_tensor hit = xt_lt_at(src, xt_sum_axis_at(src, xt_cast_at(src, before, XT_F32), -1), count_of(src, k));
-        m = share_of(src, hit, metric_counted(src, labels, o.ignore_index), metric_share_arg(METRIC_SHARE_TOPK, k));
+        m = share_of(src, hit, metric_counted(src, labels, o.ignore_index),
+                     metric_ignoring(metric_share_arg(METRIC_SHARE_TOPK, k), o.ignore_index));
     }
     xt_no_grad_end_at(NULL);
     return m;
@@ -141,13 +142,17 @@ static bool class_fits(const xt_src *src, const char *what, xt_tensor out, xt_te
     return false;
 }
 
+static double class_arg(metric_share kind, int64_t cls, xt_metric_opts o) {
+    return metric_ignoring(metric_share_arg(kind, cls), o.ignore_index);
+}
+
 xt_metric xt_precision_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o) {
     if (!class_fits(src, "xt_precision", out, labels, cls, o.ignore_index)) return failed(src);
     xt_no_grad_begin();
     hits h = hits_of(src, out, labels, cls, o);
     xt_no_grad_end_at(NULL);
     return (xt_metric){
-        .numerator = h.both, .denominator = h.predicted, .arg = metric_share_arg(METRIC_SHARE_PRECISION, cls)};
+        .numerator = h.both, .denominator = h.predicted, .arg = class_arg(METRIC_SHARE_PRECISION, cls, o)};
 }
 
 xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o) {
@@ -155,7 +160,7 @@ xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64
     xt_no_grad_begin();
     hits h = hits_of(src, out, labels, cls, o);
     xt_no_grad_end_at(NULL);
-    return (xt_metric){.numerator = h.both, .denominator = h.actual, .arg = metric_share_arg(METRIC_SHARE_RECALL, cls)};
+    return (xt_metric){.numerator = h.both, .denominator = h.actual, .arg = class_arg(METRIC_SHARE_RECALL, cls, o)};
 }
 
 xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o) {
@@ -164,7 +169,7 @@ xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t c
     hits h = hits_of(src, out, labels, cls, o);
     xt_metric m = {.numerator = xt_mul_scalar_at(src, h.both, 2),
                    .denominator = xt_add_at(src, h.predicted, h.actual),
-                   .arg = metric_share_arg(METRIC_SHARE_F1, cls)};
+                   .arg = class_arg(METRIC_SHARE_F1, cls, o)};
     xt_no_grad_end_at(NULL);
     return m;
 }
@@ -235,7 +240,8 @@ xt_metric xt_perplexity_at(const xt_src *src, xt_tensor logits, xt_tensor labels
     xt_tensor sum = xt_cross_entropy_at(src, logits, labels, o);
     xt_tensor count = total(src, metric_counted(src, labels, o.ignore_index));
     xt_metric m = {.sums = xt_concat_at(src, 2, (xt_tensor[]){row(src, sum), row(src, count)}, 0),
-                   .finish = finish_perplexity};
+                   .finish = finish_perplexity,
+                   .arg = metric_ignoring(0, o.ignore_index)};
     xt_no_grad_end_at(NULL);
     return m;
 }

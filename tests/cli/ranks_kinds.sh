@@ -19,6 +19,10 @@ static double first_sum(const double *sums, int64_t n, double arg) { return n ? 
 static double last_sum(const double *sums, int64_t n, double arg) { return n ? sums[n - 1] + arg : 0; }
 static xt_metric metric(const char *kind, xt_tensor out, xt_tensor y) {
     if (strcmp(kind, "accuracy") == 0) return xt_accuracy(out, y);
+    if (strcmp(kind, "but1") == 0) return xt_accuracy(out, y, .ignore_index = 1);
+    if (strcmp(kind, "but-1") == 0) return xt_accuracy(out, y, .ignore_index = -1);
+    if (strcmp(kind, "matrix but2") == 0) return xt_confusion_matrix(out, y, .ignore_index = 2);
+    if (strcmp(kind, "weighted but0") == 0) return xt_f1_avg(out, y, XT_WEIGHTED, .ignore_index = 0);
     if (strcmp(kind, "top2") == 0) return xt_topk_accuracy(out, y, 2);
     if (strcmp(kind, "top1") == 0) return xt_topk_accuracy(out, y, 1);
     if (strcmp(kind, "class2") == 0) return xt_recall(out, y, 2);
@@ -114,9 +118,14 @@ refused accuracy own xt_accuracy 'a numerator over a denominator of its own'
 refused accuracy class2 xt_accuracy 'xt_recall of class 2'
 refused top1 top2 'xt_topk_accuracy with k = 1' 'xt_topk_accuracy with k = 2'
 refused macro weighted 'xt_f1_avg with XT_MACRO over 3 classes' 'xt_f1_avg with XT_WEIGHTED over 3 classes'
+refused accuracy but1 xt_accuracy 'xt_accuracy without label 1'
+refused but-1 but1 'xt_accuracy without label -1' 'xt_accuracy without label 1'
+refused matrix 'matrix but2' 'xt_confusion_matrix of 3 classes' 'xt_confusion_matrix of 3 classes without label 2'
+refused weighted 'weighted but0' 'xt_f1_avg with XT_WEIGHTED over 3 classes' \
+    'xt_f1_avg with XT_WEIGHTED over 3 classes without label 0'
 own='a metric with a function of its own \(kinds\+0x[0-9a-f]+\), 3 sums and arg 1'
 refused first last "$own" "$own"
-for kind in value accuracy top2 weighted matrix own first; do # alike, each is written
+for kind in value accuracy top2 but1 weighted matrix "weighted but0" own first; do # alike, each is written
     for who in plain trainer; do
         CPU_NUM_DEVICES=2 timeout 150 ./kinds "$who" "$kind" "$kind" >out 2>&1 </dev/null
         check "2 ranks, $who: $kind on both" [ $? = 0 ]
