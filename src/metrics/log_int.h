@@ -91,6 +91,10 @@ typedef struct log_engine { /* of a thread, or of a trainer, while it is the thr
     int64_t every, seen_steps; /* of plain loops, as are these: */
     int64_t open_steps; /* not 0: a compiled call has made the steps so many, and what is logged behind it is of it */
     bool plain; /* one has logged values */
+    /* the batch in whose iteration a boundary that the program does not call one (xt_save, a read) ended the newest
+     * optimizer step; what is pending was logged behind that, in the same iteration */
+    lazy_position ended;
+    bool late;
     bool row_was_due; /* in the loop, of training: its length says so, whatever was logged */
     int64_t number; /* of a trainer's: from 1, and never another's */
     bool own_sinks; /* see log_enter */
@@ -167,7 +171,7 @@ log_engine *log_engine_get(void); /* opens the thread's engine; NULL without mem
 /* log_plain.c: rows of loops without a trainer */
 void log_plain_stage(log_engine *e); /* the stage is the one that the modules' modes say */
 void log_plain_before(log_engine *e); /* a boundary, and log_record_step after it */
-void log_plain_after(log_engine *e, bool call);
+void log_plain_after(log_engine *e, lazy_cause cause);
 void log_plain_pass_ended(log_engine *e, const void *loader);
 void log_plain_last_rows(log_engine *e, bool may_run); /* may_run: a boundary, be it one that opens the device */
 void log_plain_tell_lost(const log_engine *e); /* the program ends, and nobody will write them */

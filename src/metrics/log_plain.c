@@ -79,6 +79,14 @@ static void begin_loop(log_engine *e) {
     }
 }
 
+/* What is pending was logged behind a save or a read that ended its step: it is none of the next step's micro-batches.
+ */
+static bool is_late(const log_engine *e) {
+    const lazy_position *now = lazy_position_of_thread(), *then = &e->ended;
+    return e->sets[LOG_TRAIN].n_pending && then->loader && then->loader == now->loader && then->epoch == now->epoch &&
+           then->batch == now->batch && lazy_loop_steps() == e->seen_steps;
+}
+
 void log_plain_before(log_engine *e) {
     /* a network that is trained in evaluation mode: what its first step has logged is none of a validation */
     if (lazy_stepped_evaluating())
@@ -87,6 +95,7 @@ void log_plain_before(log_engine *e) {
         log_pending_refuse_strayed(e);
     log_plain_stage(e);
     begin_loop(e);
+    e->late = is_late(e);
     end_call(e);
 }
 
@@ -142,18 +151,26 @@ void log_plain_came_round(log_engine *e, size_t calls) {
     validation->pass_over = validation->n_pending > 0; /* that of the iteration that goes on */
 }
 
-void log_plain_after(log_engine *e, bool call) {
+/* No boundary that the program means as a step's end. */
+static bool within_iteration(lazy_cause cause) {
+    return cause == LAZY_ITEM || cause == LAZY_READ || cause == LAZY_CHECKPOINT || cause == LAZY_EVAL ||
+           cause == LAZY_WAIT;
+}
+
+void log_plain_after(log_engine *e, lazy_cause cause) {
     for (int s = 0; s < LOG_STAGE_COUNT; s++) e->sets[s].within = false;
     e->sets[LOG_VALIDATE].window_begins = true; /* a step of a validation is a batch */
     e->sets[LOG_TRAIN].behind_recorded = false;
+    if (e->late) e->sets[LOG_TRAIN].window_begins = true;
     if (e->open_steps) end_window(e, e->open_steps);
     int64_t steps = lazy_loop_steps();
     if (steps != e->seen_steps) {
         e->seen_steps = steps;
-        if (call)
+        if (cause == LAZY_CALL)
             e->open_steps = steps;
         else
             end_window(e, steps);
+        e->ended = within_iteration(cause) ? *lazy_position_of_thread() : (lazy_position){0};
     }
     if (e->sets[LOG_VALIDATE].pass_over) end_pass(e, LOG_VALIDATE);
 }

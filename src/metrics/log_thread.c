@@ -30,7 +30,7 @@ static void after(void *user, lazy_cause cause, int64_t step, bool ok) {
     log_engine *e = log_engine_peek();
     atomic_store_explicit(&finished, false, memory_order_relaxed);
     log_step_ended();
-    if (e && !e->manual && ok) log_plain_after(e, cause == LAZY_CALL);
+    if (e && !e->manual && ok) log_plain_after(e, cause);
 }
 
 static void came_round(void *user, size_t calls) {

@@ -400,6 +400,29 @@ static void dropped_values_are_logged(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* --- a boundary between the update and the log call, in some of the steps --- */
+static void check_saves(const char *run, int which, int every) {
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_loader *train = data(6);
+    char path[400];
+    snprintf(path, sizeof path, "%s.safetensors", run);
+    xt_log_every_n_steps(every);
+    for (xt_batch b; xt_next(train, &b);) {
+        train_step(&p, b.x);
+        if (b.index % 3 == which) same("xt_save", xt_save(p.m, path) ? "fails" : "", "");
+        xt_log_value("x", b.index);
+    }
+    xt_finish();
+    same("x", rows_of(run, "x"), "train/step@3=2 train/step@6=5");
+}
+static void a_save_before_the_log_call_mixes_no_steps(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    for (int which = 0; which < 2; which++) in_a_child(check_saves, which, 3);
+    in_a_child(check_saves, 9, 3); /* never */
+    assert_int_equal(wrong, 0);
+}
+
 /* --- a fit behind a loop --- */
 static xt_tensor fit_step(xt_module *m, xt_batch b, void *user) {
     (void)user;
@@ -535,6 +558,7 @@ int main(void) {
                                        T(what_follows_a_call_is_of_its_step),
                                        T(what_follows_calls_runs_no_program_a_step),
                                        T(dropped_values_are_logged),
+                                       T(a_save_before_the_log_call_mixes_no_steps),
                                        T(a_fit_ends_the_loop_before_it),
                                        T(a_fit_between_passes_has_its_own_steps),
                                        T(a_thread_ends),
