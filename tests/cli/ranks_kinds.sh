@@ -53,8 +53,11 @@ static xt_tensor step(xt_module *m, xt_batch b, void *user) {
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 3); }
 static void validate(xt_module *m, xt_batch b, void *user) {
     validates = 1;
-    step(m, b, user);
+    if (!strstr(who, "hook")) step(m, b, user);
     validates = 0;
+}
+static void ends(xt_module *m, int64_t epoch, void *user) {
+    if (m && epoch == 0 && !user && strstr(who, "hook")) xt_log_value("it", 1); /* hook */
 }
 static xt_optimizer *sgd(xt_module *m, void *user) { return user ? NULL : xt_sgd(m, .lr = 0.01); }
 static int go(int rank, void *user) {
@@ -64,6 +67,7 @@ static int go(int rank, void *user) {
     xt_loader *l = xt_loader_new(rows, .batch = 4), *val = xt_loader_new(rows, .batch = 4);
     if (strstr(who, "trainer")) {
         xt_task task = {.net = net, .training_step = step, .configure_optimizers = sgd};
+        task.on_validation_epoch_end = ends;
         if (strncmp(who, "stages", 6) == 0) task.validation_step = validate;
         return xt_fit(xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 2, .checkpointing = XT_OFF), &task, l,
                       task.validation_step ? val : NULL);
@@ -148,6 +152,10 @@ refused_in_stages() {
 refused_in_stages accuracy value xt_accuracy 'a value with XT_MEAN'
 refused_in_stages value most 'a value with XT_MEAN' 'a value with XT_MAX'
 refused_in_stages top1 top2 'xt_topk_accuracy with k = 1' 'xt_topk_accuracy with k = 2'
+timeout 150 ./kinds stages-trainer-hook accuracy accuracy >out 2>&1 </dev/null
+check "in a validation's hook, too" [ $? = 1 ]
+check "with both lines and kinds" \
+    grep -qE "kinds.c:$(line hook): .*\"it\": logged at [^,]*kinds.c:$(line first) as xt_accuracy, here as a value" out
 for who in stages stages-trainer; do
     timeout 150 ./kinds $who accuracy accuracy >out 2>&1 </dev/null
     check "$who: accuracy in both" [ $? = 0 ]
