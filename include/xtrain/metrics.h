@@ -10,7 +10,9 @@
 extern "C" {
 #endif
 /* xt_log("val/loss", loss, .sync_dist = XT_ON): a tensor of one element under a name. The same name must have the same
- * options everywhere. Errors are xt_error()'s, with the line of the call. */
+ * options everywhere. Logged again in the same step it has one more value, as if there were one more step in the epoch:
+ * a mean has both with their weights, a sum, the least and the most both, XT_LAST the later one. Errors are
+ * xt_error()'s, with the line of the call. */
 #define XT_DEFAULTS_xt_log_opts(is) is(batch_size, -1) is(on_step, XT_DEFAULT) is(on_epoch, XT_DEFAULT)
 XT_DEFAULTS_OF(xt_log_opts)
 typedef struct XT_OPTIONS_ xt_log_opts {
@@ -22,7 +24,8 @@ typedef struct XT_OPTIONS_ xt_log_opts {
     xt_reduce reduce; /* default mean, weighted by batch size; up to XT_LAST */
     xt_switch sync_dist; /* default off: one collective for all metrics when a row is due */
     xt_switch prog_bar; /* default off; shows the newest value that has arrived, never reads one */
-    int64_t batch_size XT_IS(xt_log_opts, batch_size); /* weight of the mean; -1 = the current batch's size */
+    /* weight of the mean; -1 = the current batch's size, of tensors and numbers alike; in hooks between steps 1 */
+    int64_t batch_size XT_IS(xt_log_opts, batch_size);
 } xt_log_opts;
 #define xt_log(name, ...) XT_LOG_(name, __VA_ARGS__, )
 #define XT_LOG_(name, t, ...)                                                                                   \

@@ -272,7 +272,11 @@ static void never(log_request *r) {
 
 static void ask(const xt_src *src, artifact *x, xt_tensor t) {
     log_engine *e = log_engine_get();
-    if (e && !e->asked) e->asked = x->src;
+    if (e && !e->asked) {
+        e->asked = x->src;
+        e->asked_call = calls[x->a.kind];
+        e->asked_name = intern_text(intern(x->a.name));
+    }
     x->request = (log_request){arrived, never};
     model *m = note_replay(x->a.kind, x);
     log_work_begin();

@@ -13,15 +13,40 @@ void log_between_free(log_engine *e) {
     base_free(e->given);
 }
 
-/* The same name again at the same place: the later value counts, as in a step. */
+static log_pending as_pending(const log_given *g) {
+    return (log_pending){.value = g->value,
+                         .weight = g->weight,
+                         .number = g->number,
+                         .weight_value = g->weight_value,
+                         .is_number = !g->value.slot,
+                         .weigh = g->weight.slot ? LOG_WEIGH_TENSOR : LOG_WEIGH_CONSTANT};
+}
+
+static bool same_kind(const log_metric *a, const log_metric *b) {
+    return a->o.reduce == b->o.reduce && a->share == b->share && a->count == b->count && a->finish == b->finish;
+}
+
+/* The same name again at the same place: both values count, as in a step; of another kind, the later one. */
+static void note_again(log_given *there, log_given g) {
+    bool same = same_kind(&there->metric, &g.metric);
+    log_pending all = as_pending(there), p = as_pending(&g);
+    base_free(there->metric.name);
+    *there = g;
+    if (!same) return;
+    log_again(src_get(g.metric.src), &g.metric, &all, &p);
+    there->value = all.is_number ? (xt_tensor){0} : all.value;
+    there->weight = all.weight;
+    there->number = all.number;
+    there->weight_value = all.weight_value;
+}
+
 void log_between_note(log_engine *e, log_given g) {
     g.metric.o.on_step = XT_OFF;
     g.metric.o.on_epoch = XT_ON;
     if (g.metric.o.reduce == XT_REDUCE_DEFAULT) g.metric.o.reduce = XT_MEAN;
     for (size_t i = 0; i < e->n_given; i++)
         if (strcmp(e->given[i].metric.name, g.metric.name) == 0) {
-            base_free(e->given[i].metric.name);
-            e->given[i] = g;
+            note_again(&e->given[i], g);
             return;
         }
     if (VEC_PUSH(e->given, e->n_given, e->cap_given, g)) return;

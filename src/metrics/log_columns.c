@@ -18,10 +18,10 @@ void log_column_name(const log_metric *m, int loader_plus_1, bool epoch_level, c
 static bool taken(const xt_src *src, const char *name, const char *column, src_id by) {
     char at[256];
     lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
-                         "xt_log \"%s\": rows would have two values named \"%s\", this one and what is logged at %s "
+                         "%s \"%s\": rows would have two values named \"%s\", this one and what is logged at %s "
                          "(a name logged with on_step and on_epoch is NAME_step and NAME_epoch in rows); give one of "
                          "them another name",
-                         name, column, src_text(by, at, sizeof at)));
+                         log_call(), name, column, src_text(by, at, sizeof at)));
     return false;
 }
 

@@ -8,6 +8,7 @@ typedef struct log_metric {
     char *name;
     xt_log_opts o; /* settled */
     xt_log_opts given; /* as the call had them */
+    const char *call; /* that logs it, as the program has it: "xt_log_value"; NULL: of a checkpoint */
     src_id src;
     int64_t at, count; /* its rows in the state */
     xt_metric_finish finish; /* NULL: one row, a mean (or what o.reduce says) */
@@ -86,6 +87,7 @@ typedef struct log_engine { /* of a thread, or of a trainer, while it is the thr
     bool manual, row_next; /* row_next, next_step: see log_row_next */
     int64_t next_step, done_step; /* done_step: see log_at_step */
     src_id asked; /* the first line that asked for a histogram or an image of the step being recorded; 0: none */
+    const char *asked_call, *asked_name; /* "xt_log_image", and of what; both kept */
     bool mute, mute_said, sanity;
     int loader_plus_1; /* 0: there is one */
     int64_t every, seen_steps; /* of plain loops, as are these: */
@@ -181,10 +183,16 @@ void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates);
 /* The same of what was logged before the noted call number `calls`, just before an optimizer steps again. */
 void log_plain_came_round(log_engine *e, size_t calls);
 
-/* log_record.c: what was noted for the step in one stage is of another one, with that one's defaults. */
+/* log_record.c */
+const char *log_call(void); /* the log call under way, or the latest: "xt_log_value" */
+/* What was noted for the step in one stage is of another one, with that one's defaults. */
 void log_pending_move(log_engine *e, log_stage from, log_stage to);
 /* No update has come: if what was noted as of the training by its line alone is none, that is an error. */
 void log_pending_refuse_strayed(log_engine *e);
+
+/* log_again.c */
+/* Both are of one metric and one step; *into is what they are together. Takes what *p holds. */
+void log_again(const xt_src *src, const log_metric *m, log_pending *into, log_pending *p);
 
 /* log_behind.c */
 /* What is pending waits, as buffers and numbers, for a program that adds several steps. False: it cannot. */
@@ -205,6 +213,8 @@ xt_status log_held_restore(log_set *set, int metric, log_weigh weigh, bool is_nu
 void log_record_step(log_engine *e); /* before a boundary */
 void log_record_round(log_set *set,
                       size_t n); /* the first n of what is pending are added within the step, which goes on */
+
+xt_tensor log_samples(const xt_src *src); /* of the step's batch: data */
 
 /* The parts of that, for log_behind.c: */
 struct log_step;

@@ -202,6 +202,17 @@ static bool is_unwritten(const log_engine *e, log_stage s, size_t which) {
            (m->o.on_step == XT_ON && ends_with_row(e, s) && has_rows(set, false));
 }
 
+static const char *name_of_call(const log_metric *m) {
+    return m->call ? m->call : "xt_log";
+}
+
+static void tell_lost_pictures(const log_engine *e) {
+    char at[256];
+    if (e->asked)
+        log_msg(XT_SEV_WARNING, "%s: %s \"%s\" is not written: the program ended without xt_finish()",
+                src_text(e->asked, at, sizeof at), e->asked_call, e->asked_name);
+}
+
 void log_plain_tell_lost(const log_engine *e) {
     const log_metric *first = NULL;
     size_t n = 0;
@@ -211,12 +222,14 @@ void log_plain_tell_lost(const log_engine *e) {
             if (!is_unwritten(e, (log_stage)s, i)) continue;
             if (!n++) first = &e->sets[s].metrics[i];
         }
-    if (e->manual || !first || world_get()->rank != 0) return;
+    if (e->manual || world_get()->rank != 0) return;
+    tell_lost_pictures(e);
+    if (!first) return;
     if (n > 1) snprintf(more, sizeof more, " and %zu more name%s", n - 1, n > 2 ? "s" : "");
     log_msg(XT_SEV_WARNING,
-            "%s: xt_log \"%s\"%s: what was logged since the last row is not written: the program ended without "
+            "%s: %s \"%s\"%s: what was logged since the last row is not written: the program ended without "
             "xt_finish()",
-            src_text(first->src, at, sizeof at), first->name, more);
+            src_text(first->src, at, sizeof at), name_of_call(first), first->name, more);
 }
 
 /* What a plain loop has logged since its last row. And the values with .on_epoch of a loop without a loader, whose
@@ -230,9 +243,9 @@ void log_plain_last_rows(log_engine *e, bool may_run) {
         char at[256];
         if (first)
             log_msg(XT_SEV_WARNING,
-                    "%s: xt_log \"%s\" is not written: it was logged after xt_finish, and the program ended without "
+                    "%s: %s \"%s\" is not written: it was logged after xt_finish, and the program ended without "
                     "another one",
-                    src_text(first->src, at, sizeof at), first->name);
+                    src_text(first->src, at, sizeof at), name_of_call(first), first->name);
         for (int s = 0; s < LOG_STAGE_COUNT; s++) log_forget_step((log_stage)s);
         return;
     }

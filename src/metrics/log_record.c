@@ -16,15 +16,21 @@ static bool same_options(const xt_log_opts *a, const xt_log_opts *b) {
            a->sync_dist == b->sync_dist && (a->prog_bar == XT_ON) == (b->prog_bar == XT_ON);
 }
 
+/* The call under way is the trainer's own (log_own): the names of its columns are others than a task's. */
+static __thread bool own_call;
+/* What the program has called, for messages. */
+static __thread const char *calling = "xt_log";
+
+const char *log_call(void) {
+    return calling;
+}
+
 /* The call differs from an earlier one of its name, or of its rows' name, at m->src. */
 static void refuse_other(const log_metric *m, const xt_src *src, const char *name, const char *what) {
     char at[256];
-    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": logged at %s %s; give one of them another name",
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s \"%s\": logged at %s %s; give one of them another name", calling,
                          name, src_text(m->src, at, sizeof at), what));
 }
-
-/* The call under way is the trainer's own (log_own): the names of its columns are others than a task's. */
-static __thread bool own_call;
 
 static log_kind kind_of(const log_metric *m) {
     return (log_kind){m->share, m->o.reduce, m->count, m->finish, m->arg};
@@ -71,6 +77,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
         if (m->restored) {
             *m = (log_metric){.name = m->name,
                               .o = *o,
+                              .call = calling,
                               .src = src_intern(src),
                               .at = m->at,
                               .count = kind->count,
@@ -97,6 +104,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
     }
     log_metric m = {.name = base_strdup(name),
                     .o = *o,
+                    .call = calling,
                     .src = src_intern(src),
                     .at = set->used,
                     .count = kind->count,
@@ -158,15 +166,15 @@ static void note_between(log_engine *e, const xt_src *src, const char *name, con
                    .weight_value = v->weight_value};
     if (e->place == LOG_NOWHERE || e->place == LOG_CLOSED)
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                             "xt_log \"%s\": nothing is trained, validated or tested here (setup, teardown, "
+                             "%s \"%s\": nothing is trained, validated or tested here (setup, teardown, "
                              "configure_optimizers, the start and end of a fit, "
                              "predictions); xt_trainer_log_host writes numbers at any time of a fit",
-                             name));
+                             calling, name));
     else if (o->on_step == XT_ON || o->on_epoch == XT_OFF)
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
-                             "xt_log \"%s\": %s, but between steps a value is of the whole epoch; log it in a hook of "
+                             "%s \"%s\": %s, but between steps a value is of the whole epoch; log it in a hook of "
                              "the batches, or leave on_step and on_epoch unset",
-                             name, o->on_step == XT_ON ? "on_step is on" : "on_epoch is off"));
+                             calling, name, o->on_step == XT_ON ? "on_step is on" : "on_epoch is off"));
     else if (one_kind_between(e, src, name, &g.metric) && log_columns_between(e, src, name)) {
         if ((g.metric.name = base_strdup(name)))
             log_between_note(e, g);
@@ -178,35 +186,32 @@ static void note_between(log_engine *e, const xt_src *src, const char *name, con
 static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o) {
     xt_status s = NULL;
     if (!name || !*name)
-        s = status_new(XT_INVALID_ARGUMENT, src, "xt_log: the name is empty");
+        s = status_new(XT_INVALID_ARGUMENT, src, "%s: the name is empty", calling);
     else if ((int)o->reduce < 0 || o->reduce > XT_LAST)
         s = status_new(XT_INVALID_ARGUMENT, src,
-                       "xt_log \"%s\": .reduce is %d; expected XT_MEAN, XT_SUM, XT_MIN, XT_MAX or XT_LAST", name,
+                       "%s \"%s\": .reduce is %d; expected XT_MEAN, XT_SUM, XT_MIN, XT_MAX or XT_LAST", calling, name,
                        (int)o->reduce);
     else if (o->batch_size < -1)
         s = status_new(
             XT_INVALID_ARGUMENT, src,
-            "xt_log \"%s\": .batch_size is %lld; the weight of a mean is not negative (-1: the size of the batch)",
+            "%s \"%s\": .batch_size is %lld; the weight of a mean is not negative (-1: the size of the batch)", calling,
             name, (long long)o->batch_size);
     if (s) lazy_fail(s);
     return !s;
 }
 
-/* The name has a value in this step already. In a loop of the program's own that is the next iteration's where an
- * update or the line shows that the loop has come round, and both count. Else it is logged twice, and the later one
- * wins. */
-static void make_way(log_engine *e, log_set *set, int which, const xt_src *src) {
+/* The name has a value in this step already, which the later one then joins: log_again. In a loop of the program's own
+ * it may be the next iteration's, where an update or the line shows that the loop has come round. NULL: it stands alone
+ * again. */
+static log_pending *there_already(log_engine *e, log_set *set, int which, const xt_src *src) {
     size_t i = 0;
     while (i < set->n_pending && set->pending[i].metric != which) i++;
-    if (i == set->n_pending) return;
-    const log_pending *p = &set->pending[i];
+    if (i == set->n_pending) return NULL;
+    log_pending *p = &set->pending[i];
     bool updated = p->updates != lazy_loop_steps(), again = p->line == src_intern(src);
-    if (!e->manual && !lazy_tracing() && !set->holds && (updated || again)) {
-        log_plain_round(e, set, which, p->updates);
-        return;
-    }
-    log_pending_drop(&set->pending[i]);
-    set->pending[i] = set->pending[--set->n_pending];
+    if (e->manual || lazy_tracing() || set->holds || !(updated || again)) return p;
+    log_plain_round(e, set, which, p->updates);
+    return NULL;
 }
 
 static log_metric *known(log_set *set, const char *name) {
@@ -248,10 +253,10 @@ void log_pending_refuse_strayed(log_engine *e) {
         if (!set->pending[i].strayed) continue;
         const log_metric *m = &set->metrics[set->pending[i].metric];
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src_get(m->src),
-                             "xt_log \"%s\": this line logs values of the training, but what is trained is in "
+                             "%s \"%s\": this line logs values of the training, but what is trained is in "
                              "evaluation mode and no optimizer has stepped; the validation logs such a name with other "
                              "options: call xt_train before the training goes on, or give one of them another name",
-                             m->name));
+                             m->call, m->name));
         return;
     }
 }
@@ -264,9 +269,9 @@ static void tell_no_weight(const xt_src *src, const char *name, const xt_log_opt
     if (o->batch_size != 0 || !mean) return;
     snprintf(key, sizeof key, "no weight %.150s", name);
     log_once(key, XT_SEV_WARNING,
-             "%s: xt_log \"%s\": .batch_size = 0 gives this value no weight in its mean, and rows in which all have "
+             "%s: %s \"%s\": .batch_size = 0 gives this value no weight in its mean, and rows in which all have "
              "none leave \"%s\" out; left out, .batch_size is the size of the batch (said once)",
-             src_text(src_intern(src), line, sizeof line), name, name);
+             src_text(src_intern(src), line, sizeof line), calling, name, name);
 }
 
 /* In a step of the engine's stage. */
@@ -275,7 +280,8 @@ static void note_in_step(log_engine *e, const xt_src *src, const char *name, not
     settle_options(e->stage, &o);
     if (o.on_step == XT_OFF && o.on_epoch == XT_OFF) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
-                             "xt_log \"%s\": on_step and on_epoch are both off, so it would never be written", name));
+                             "%s \"%s\": on_step and on_epoch are both off, so it would never be written", calling,
+                             name));
         return;
     }
     if (!known(&e->sets[e->stage], name)) tell_no_weight(src, name, &o);
@@ -285,12 +291,12 @@ static void note_in_step(log_engine *e, const xt_src *src, const char *name, not
     m->given = given;
     log_set *set = &e->sets[e->stage];
     int which = (int)(m - set->metrics);
-    make_way(e, set, which, src);
-    size_t call = e->manual ? SIZE_MAX : lazy_call_noted(src);
+    log_pending *before = there_already(e, set, which, src);
+    size_t noted_call = e->manual ? SIZE_MAX : lazy_call_noted(src);
     log_pending p = {.metric = which,
                      .line = src_intern(src),
                      .updates = lazy_loop_steps(),
-                     .call = call,
+                     .call = noted_call,
                      .value = v.value,
                      .weight = v.weight,
                      .number = v.number,
@@ -299,6 +305,10 @@ static void note_in_step(log_engine *e, const xt_src *src, const char *name, not
                      .strayed = strayed,
                      .weigh = v.weigh};
     hold_kept(src, &p);
+    if (before) {
+        log_again(src, m, before, &p);
+        return;
+    }
     if (VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) return;
     log_pending_drop(&p);
     lazy_fail(status_oom(sizeof p, "a logged value"));
@@ -309,11 +319,12 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     log_engine *e = log_engine_get();
     if (!e || !good_call(src, name, &o)) return;
     if (!e->manual) lazy_at_work();
-    if (log_muted(e, "xt_log", name)) return;
+    if (log_muted(e, calling, name)) return;
     if (e->loader_plus_1 && strstr(name, "/dataloader_idx_")) {
-        lazy_fail(status_new(
-            XT_INVALID_ARGUMENT, src,
-            "xt_log \"%s\": with several validation loaders names end with /dataloader_idx_K by themselves", name));
+        lazy_fail(
+            status_new(XT_INVALID_ARGUMENT, src,
+                       "%s \"%s\": with several validation loaders names end with /dataloader_idx_K by themselves",
+                       calling, name));
         return;
     }
     if (e->place != LOG_IN_STEP) {
@@ -339,7 +350,7 @@ void log_pending_move(log_engine *e, log_stage from, log_stage to) {
         settle_options(e->stage, &o);
         const log_kind kind = kind_of(m);
         log_metric *of = metric_of(e, src_get(m->src), m->name, &o, &kind);
-        if (of) of->given = m->given;
+        if (of) of->given = m->given, of->call = m->call;
         p.metric = of ? (int)(of - into->metrics) : 0;
         if (!of || !VEC_PUSH(into->pending, into->n_pending, into->cap_pending, p)) log_pending_drop(&p);
     }
@@ -349,22 +360,25 @@ void log_pending_move(log_engine *e, log_stage from, log_stage to) {
 
 /* The size of a batch is a constant of the program, as its shapes are. What may change while the shapes stay is data: a
  * size that the call gives (tokens of this batch, say), and the samples of a batch whose end may be padding. A sum
- * never looks at the batch. */
+ * never looks at the batch, and between steps there is none. */
 static noted weighed(noted v, const xt_log_opts *o) {
     const log_engine *e = log_engine_get();
+    const lazy_position *at = lazy_position_of_thread();
     bool in_step = e && e->place == LOG_IN_STEP && !e->mute;
     bool never = o->reduce == XT_SUM || o->reduce == XT_MIN || o->reduce == XT_MAX || o->reduce == XT_LAST;
+    v.weight_value = in_step ? (double)at->batch_size : 1;
     if (o->reduce == XT_SUM || (never && o->batch_size == 0)) /* only a mean has weights */
         v.weight_value = 1;
     else if (o->batch_size >= 0) {
         v.weight_value = (double)o->batch_size;
         if (in_step) v.weigh = LOG_WEIGH_NUMBER;
-    } else if (v.value.slot && in_step && lazy_position_of_thread()->padded)
+    } else if (in_step && at->padded)
         v.weigh = LOG_WEIGH_SAMPLES;
     return v;
 }
 
 void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) {
+    calling = "xt_log";
     const ir_type *type = lazy_type(t);
     lazy_begin(src);
     if (!type) {
@@ -387,10 +401,7 @@ void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) 
                              name ? name : ""));
         return;
     }
-    note(src, name,
-         weighed((noted){.value = t, .weight_value = (double)lazy_position_of_thread()->batch_size, .kind.count = 1},
-                 &o),
-         o);
+    note(src, name, weighed((noted){.value = t, .kind.count = 1}, &o), o);
 }
 
 void log_own(const xt_src *src, const char *name, const char *otherwise, xt_tensor t, xt_log_opts o) {
@@ -409,7 +420,8 @@ void log_own(const xt_src *src, const char *name, const char *otherwise, xt_tens
 }
 
 void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o) {
-    note(src, name, weighed((noted){.number = v, .weight_value = 1, .kind.count = 1}, &o), o);
+    calling = "xt_log_value";
+    note(src, name, weighed((noted){.number = v, .kind.count = 1}, &o), o);
 }
 
 enum { MOST_SUMS = 1 << 20 };
@@ -430,6 +442,7 @@ static void log_sums_of(const xt_src *src, const char *name, xt_metric m, xt_log
 }
 
 void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o) {
+    calling = "xt_log_metric";
     lazy_begin(src);
     if (m.finish) {
         log_sums_of(src, name, m, o);

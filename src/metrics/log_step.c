@@ -110,10 +110,14 @@ static bool same_stage(void *user) {
     return e && user == &e->sets[e->stage];
 }
 
+xt_tensor log_samples(const xt_src *src) {
+    return lazy_scalar_from(src, XT_F32, samples_now, NULL);
+}
+
 static void enter_numbers(const xt_src *src, log_pending *p) {
     if (p->is_number) p->value = lazy_scalar(src, XT_F32, p->number);
     if (p->weigh == LOG_WEIGH_NUMBER) p->weight = lazy_scalar(src, XT_F32, p->weight_value);
-    if (p->weigh == LOG_WEIGH_SAMPLES) p->weight = lazy_scalar_from(src, XT_F32, samples_now, NULL);
+    if (p->weigh == LOG_WEIGH_SAMPLES) p->weight = log_samples(src);
 }
 
 bool log_record_update(log_set *set, const xt_src *src, const log_step *l, xt_tensor epoch, xt_tensor window) {

@@ -44,6 +44,7 @@ static int train(int rank, void *arg) {
         if (b.index == 4 && strcmp(how, "epoch") == 0) return xt_mark_step() ? 0 : 1;
         if (b.index == 3 && strcmp(how, "callback") == 0) xt_when_ready(loss, leave, NULL);
     }
+    if (strcmp(how, "picture") == 0) xt_log_image("p", xt_full(0.5, XT_F32, 4, 4)); /* picture */
     if (strcmp(how, "twice") == 0) xt_finish();
     return strcmp(how, "finished") == 0 ? xt_finish() : 0;
 }
@@ -76,6 +77,10 @@ ends fourth 3 loss loss
 ends behind 3 loss loss # a pass of a trainer, which needs no xt_finish, before the loop
 ends exit 3 loss loss
 ends epoch 3 mean mean
+timeout 100 ./ends picture >out 2>&1 </dev/null
+line=$(grep -n '/\* picture \*/' ends.c | cut -d: -f1)
+check "a picture behind the last step is told" \
+    grep -q "ends.c:$line: xt_log_image \"p\" is not written: .*without xt_finish()" out
 timeout 100 ./ends callback >out 2>&1 </dev/null
 check "a program that a callback ends waits for nothing" [ $? = 0 ]
 finish
