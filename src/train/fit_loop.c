@@ -15,6 +15,7 @@ typedef struct loop {
     const xt_src *src;
     int64_t batches; /* of an epoch */
     bool recorded, stepped; /* since the last settle: a micro-batch; the end of a window */
+    bool accumulates; /* manual optimization: the last micro-batch had no update, and the next is of its window */
     bool settled; /* the last settle had a micro-batch */
     int64_t samples, tokens; /* of it */
     int64_t row_mark; /* micro-batches at the last row, in periods */
@@ -146,7 +147,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     int64_t steps_before = counter_get(COUNTER_optimizer_steps);
     log_resume_step(LOG_TRAIN);
     lazy_position_of_thread()->step = t->global_step + 1; /* reports name the step as its row does */
-    if (w->begins) log_window_begin();
+    if (w->begins && !l->accumulates) log_window_begin();
     log_row_next(row_comes(l, fetched, w), t->global_step + 1);
     /* Random draws depend on the micro-batch, not on how many boundaries there were: resuming repeats them. */
     lazy_set_draw_step(t->position.batches);
@@ -174,6 +175,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     t->step_loss = loss;
     t->step_recorded = l->stepped =
         task->manual_optimization ? counter_get(COUNTER_optimizer_steps) != steps_before : w->ends;
+    l->accumulates = task->manual_optimization && !l->stepped;
     t->in_step = false; /* all of it is recorded: a pass in these hooks ends it and no more */
     TRAIN_CALL(t, batch_end, t, &b);
     if (task->on_train_batch_end && !lazy_pending()) task->on_train_batch_end(t->net, &b, loss, task->user);
@@ -398,6 +400,7 @@ static bool finish_epoch(loop *l) {
     lazy_position *at = lazy_position_of_thread();
     at->epoch = t->epoch;
     at->batch = t->epoch_batches > 0 ? t->epoch_batches - 1 : 0;
+    at->samples = t->position.samples; /* the loader may have given a batch that was not trained on */
     log_emit(LOG_TRAIN, true, t->global_step);
     bool due = ends_with_validation(t) && (t->whole_epoch || !steps_left(t));
     bool by_epochs = t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;

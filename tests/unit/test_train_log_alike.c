@@ -180,6 +180,69 @@ static void a_name_logged_again_has_both_values(void **state) {
     in_all(check_again, FORMS);
 }
 
+/* --- accumulation --- */
+static int counted;
+static void log_count(xt_batch b, int line) {
+    (void)b, (void)line;
+    counted++;
+    xt_log_value("sum", counted, .reduce = XT_SUM);
+    xt_log_value("mean", counted);
+    xt_log_value("least", counted, .reduce = XT_MIN);
+}
+static void check_windows(const char *run, int h, int every) {
+    logs = log_count;
+    accumulate = 2;
+    period = every + 1;
+    const char *of = train(run, (how)h, 1, samples_of(16, XT_OFF), NULL);
+    same("sum", rows_of(of, "sum"),
+         every ? "train/step@2=7 train/step@4=15" : "train/step@1=3 train/step@2=7 train/step@3=11 train/step@4=15");
+    same("mean", rows_of(of, "mean"),
+         every ? "train/step@2=3.5 train/step@4=7.5"
+               : "train/step@1=1.5 train/step@2=3.5 train/step@3=5.5 train/step@4=7.5");
+    same("least", rows_of(of, "least"),
+         every ? "train/step@2=3 train/step@4=7" : "train/step@1=1 train/step@2=3 train/step@3=5 train/step@4=7");
+}
+/* A row has all micro-batches of its step. */
+static void a_row_has_its_whole_window(void **state) {
+    (void)state;
+    in_all(check_windows, 2);
+}
+
+/* --- samples --- */
+static xt_trainer *stopping;
+static bool leaves_out;
+static xt_tensor stop_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    if (!leaves_out && b.index == 5) xt_trainer_stop(stopping);
+    return loss_of(m, b);
+}
+static bool at_seventh(xt_module *m, const xt_batch *b, void *user) {
+    (void)m, (void)user;
+    return leaves_out && b->index == 6;
+}
+static xt_tensor silent(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    return loss_of(m, b);
+}
+/* The batch that the loader gives in vain is in no row, nor in those of the fit that goes on. */
+static void check_samples(const char *run, int skips, int every) {
+    (void)run;
+    leaves_out = skips;
+    stopping = TEST_TRAINER(.max_epochs = 1, .log_every_n_steps = every, .loggers = "csv", .checkpointing = XT_OFF);
+    xt_task task = {
+        .net = net, .training_step = stop_step, .configure_optimizers = sgd, .on_train_batch_start = at_seventh};
+    same("the fit", xt_fit(stopping, &task, samples_of(16, XT_OFF), NULL) ? str_cstr(&said) : "", "");
+    const char *of = xt_trainer_run_dir(stopping);
+    same("loss", places_of(of, "loss"), "train/step@3:0.2.6 train/step@6:0.5.12");
+    same("loss_epoch", places_of(of, "loss_epoch"), "train/epoch@6:0.5.12");
+    xt_finish();
+}
+static void a_batch_given_in_vain_does_not_count(void **state) {
+    (void)state;
+    for (int skips = 0; skips < 2; skips++) in_a_child(check_samples, skips, 3);
+    assert_int_equal(wrong, 0);
+}
+
 /* --- between steps --- */
 static void log_between(xt_module *m, int64_t epoch, void *user) {
     (void)m, (void)epoch, (void)user;
@@ -218,6 +281,7 @@ static void hooks_between_steps_do_the_same(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {T(a_number_weighs_what_a_tensor_does), T(a_name_logged_again_has_both_values),
+                                       T(a_row_has_its_whole_window), T(a_batch_given_in_vain_does_not_count),
                                        T(hooks_between_steps_do_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
