@@ -64,6 +64,9 @@ typedef struct log_set { /* one stage */
     /* of a plain loop's validation: lazy_loop_steps when its newest value was logged, and the training's epoch */
     int64_t steps, trained_epoch;
     bool pass_over; /* of a plain loop: its epoch's row is due at the next boundary */
+    const void *first_loader; /* whose batch the epoch's first values were of */
+    lazy_position pass_end; /* where the newest pass of a plain loop was at its end; loader NULL: it is behind us */
+    int64_t pass_steps; /* lazy_loop_steps then */
 } log_set;
 typedef struct log_given { /* a value logged between steps; metric.at: its row in what is sent */
     log_metric metric;
@@ -97,7 +100,6 @@ typedef struct log_engine { /* of a thread, or of a trainer, while it is the thr
      * optimizer step; what is pending was logged behind that, in the same iteration */
     lazy_position ended;
     bool late;
-    bool row_was_due; /* in the loop, of training: its length says so, whatever was logged */
     int64_t number; /* of a trainer's: from 1, and never another's */
     bool own_sinks; /* see log_enter */
     /* a trainer's pass whose rows go to the files of a loop of the program's own: where that is; 0: none */

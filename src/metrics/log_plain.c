@@ -48,7 +48,6 @@ static void end_window(log_engine *e, int64_t steps) {
     e->open_steps = 0;
     e->sets[LOG_TRAIN].window_begins = true;
     if (steps % e->every != 0) return;
-    e->row_was_due = true;
     emit(e, LOG_TRAIN, false, steps);
 }
 
@@ -70,7 +69,6 @@ static void begin_loop(log_engine *e) {
     for (int s = 0; s < LOG_STAGE_COUNT; s++) any = any || (e->sets[s].n_pending && !e->sets[s].holds);
     if (e->plain || !any) return;
     e->plain = true;
-    e->row_was_due = false;
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         log_set *set = &e->sets[s];
         set->epoch_begins = set->window_begins = true;
@@ -157,6 +155,30 @@ static bool within_iteration(lazy_cause cause) {
            cause == LAZY_WAIT;
 }
 
+/* Values of the training that were logged behind its pass, and behind a validation that came there, before another
+ * batch or update: they are of the epoch that has ended, in a row of their own. */
+static void end_behind_pass(log_engine *e) {
+    log_set *set = &e->sets[LOG_TRAIN];
+    const lazy_position *end = &set->pass_end, *at = &set->at;
+    if (!end->loader || !set->fresh) return;
+    bool there = at->loader == end->loader && at->batch == end->batch && at->epoch == end->epoch;
+    bool validated = at->loader != end->loader && at->loader == e->sets[LOG_VALIDATE].at.loader;
+    if (lazy_loop_steps() != set->pass_steps || !(there || validated)) {
+        set->pass_end.loader = NULL;
+        return;
+    }
+    set->at = *end;
+    end_pass(e, LOG_TRAIN);
+}
+
+/* Its rows were of one loader alone: it is none within a pass over another one. */
+static void note_pass_end(log_engine *e, const void *loader) {
+    log_set *set = &e->sets[LOG_TRAIN];
+    if (!set->fresh || set->loader != loader || set->first_loader != loader) return;
+    set->pass_end = *lazy_position_of_thread();
+    set->pass_steps = lazy_loop_steps();
+}
+
 void log_plain_after(log_engine *e, lazy_cause cause) {
     for (int s = 0; s < LOG_STAGE_COUNT; s++) e->sets[s].within = false;
     e->sets[LOG_VALIDATE].window_begins = true; /* a step of a validation is a batch */
@@ -173,20 +195,16 @@ void log_plain_after(log_engine *e, lazy_cause cause) {
         e->ended = within_iteration(cause) ? *lazy_position_of_thread() : (lazy_position){0};
     }
     if (e->sets[LOG_VALIDATE].pass_over) end_pass(e, LOG_VALIDATE);
+    end_behind_pass(e);
 }
 
 /* A loader of batches that nothing was logged of ends no pass, be it a validation's within an epoch of training. */
 void log_plain_pass_ended(log_engine *e, const void *loader) {
     log_plain_stage(e);
     if (e->sets[LOG_TRAIN].loader == loader) log_behind_send(&e->sets[LOG_TRAIN]);
+    note_pass_end(e, loader);
     for (int s = 0; s < LOG_STAGE_COUNT; s++)
         if (e->sets[s].fresh && e->sets[s].loader == loader) end_pass(e, (log_stage)s);
-}
-
-/* A row of step values at the end, as a fit's: that of a run shorter than a row's period, and of what comes behind the
- * last step. The last steps of a longer run have none, whatever their number. */
-static bool ends_with_row(const log_engine *e, log_stage s) {
-    return s != LOG_TRAIN || !e->row_was_due || !e->sets[s].window_begins;
 }
 
 /* The stage's metric has values that the end would write: recorded ones, or such as the last step has noted. */
@@ -198,8 +216,7 @@ static bool is_unwritten(const log_engine *e, log_stage s, size_t which) {
     for (size_t i = 0; i < set->n_behind; i++)
         if ((size_t)set->behind[i].metric == which) return true;
     if (!e->plain || m->restored) return false;
-    return (m->o.on_epoch == XT_ON && has_rows(set, true)) ||
-           (m->o.on_step == XT_ON && ends_with_row(e, s) && has_rows(set, false));
+    return (m->o.on_epoch == XT_ON && has_rows(set, true)) || (m->o.on_step == XT_ON && has_rows(set, false));
 }
 
 static const char *name_of_call(const log_metric *m) {
@@ -232,7 +249,8 @@ void log_plain_tell_lost(const log_engine *e) {
             src_text(first->src, at, sizeof at), name_of_call(first), first->name, more);
 }
 
-/* What a plain loop has logged since its last row. And the values with .on_epoch of a loop without a loader, whose
+/* What a plain loop has logged since its last row: a name under an `if` waits for the next one, which this is. And the
+ * values with .on_epoch of a loop without a loader, whose
  * epoch is the loop. A row says where the loop was when the values were logged: a validation may have come since. */
 void log_plain_last_rows(log_engine *e, bool may_run) {
     const log_metric *first = NULL;
@@ -256,7 +274,7 @@ void log_plain_last_rows(log_engine *e, bool may_run) {
     lazy_position *at = lazy_position_of_thread(), now = *at;
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         *at = e->sets[s].at;
-        if (ends_with_row(e, (log_stage)s)) emit(e, (log_stage)s, false, steps);
+        emit(e, (log_stage)s, false, steps);
         emit(e, (log_stage)s, true, steps);
     }
     *at = now;

@@ -85,6 +85,7 @@ static xt_tensor data(const xt_src *src, const double *number) {
 void log_step_noted(log_set *set) {
     const log_engine *e = log_engine_peek();
     set->window += set->window_begins;
+    if (set->epoch_begins) set->first_loader = lazy_position_of_thread()->loader;
     set->epoch_begins = set->window_begins = false;
     set->fresh = true;
     set->at = *lazy_position_of_thread();

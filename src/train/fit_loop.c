@@ -20,7 +20,7 @@ typedef struct loop {
     int64_t samples, tokens; /* of it */
     int64_t row_mark; /* micro-batches at the last row, in periods */
     int64_t epoch; /* of the last micro-batch */
-    bool shown; /* the fit has had the row that it would end without */
+    int64_t row_step; /* of the last row that the loggers have; -1: none yet */
     bool settings_checked;
     bool validates; /* the micro-batch being settled has a validation after it */
     bool asks; /* that was within a window: whether to stop is asked at its end */
@@ -135,9 +135,8 @@ static bool row_comes(const loop *l, const xt_batch *b, const window *w) {
     int64_t step = t->global_step + 1, batches = t->position.batches + 1, every = t->o.log_every_n_batches;
     if (!w->ends) return false;
     if (every ? batches / every != l->row_mark : step % t->every.steps == 0) return true;
-    bool last = (t->o.max_steps >= 0 && step >= t->o.max_steps) ||
-                (t->o.max_epochs > 0 && t->epoch + 1 >= t->o.max_epochs && b->index + 1 >= l->batches);
-    return last && !(every ? batches >= every : step >= t->every.steps);
+    return (t->o.max_steps >= 0 && step >= t->o.max_steps) ||
+           (t->o.max_epochs > 0 && t->epoch + 1 >= t->o.max_epochs && b->index + 1 >= l->batches);
 }
 
 /* False: the batch was left out. */
@@ -220,31 +219,28 @@ static void emit_row(loop *l, row_kind kind) {
     *at = next;
     t->valued_step = t->global_step;
     if (kind == ROW_DUE) t->row_seen = true;
-    if (kind == ROW_LAST) l->shown = true;
+    if (kind != ROW_ASIDE) l->row_step = t->global_step;
 }
 
-/* Whether a row has been due since the training began: known from its length, so that a run that resumes decides as the
- * unbroken one does. */
-static bool rows_so_far(const xt_trainer *t) {
-    return t->o.log_every_n_batches ? t->position.batches >= t->o.log_every_n_batches
-                                    : t->global_step >= t->every.steps;
-}
-
-/* An epoch that had no row shows its last step's values to those who look at the newest, callbacks and the bar. A
- * training that ends without a single row has its last step's, so that a short run shows its loss; one that a signal
- * ends leaves that to the run that resumes. */
+/* The step that the training ends with has a row, of what was logged since the last one that was due: a name under an
+ * `if` waits for the next row, and a short run shows its loss. A run that a signal ends leaves that to the one that
+ * resumes. An epoch that had no row shows its last step's values to those who look at the newest, callbacks and the
+ * bar. */
 static void epoch_without_row(loop *l) {
     const xt_trainer *t = l->t;
     bool ends =
         !steps_left(t) || t->stopping || (t->whole_epoch && t->o.max_epochs > 0 && t->epoch + 1 >= t->o.max_epochs);
-    if (!t->row_seen && l->stepped && (t->whole_epoch || ends))
-        emit_row(l, ends && !t->stop_signal && !rows_so_far(t) ? ROW_LAST : ROW_ASIDE);
+    if (!l->stepped || !(t->whole_epoch || ends)) return;
+    if (ends && !t->stop_signal && l->row_step != t->global_step)
+        emit_row(l, ROW_LAST);
+    else if (!t->row_seen)
+        emit_row(l, ROW_ASIDE);
 }
 
 /* A callback has ended the fit behind its epoch. */
 static void fit_without_row(loop *l) {
     const xt_trainer *t = l->t;
-    if (!l->shown && t->at.micro_batches > 0 && t->global_step > 0 && !rows_so_far(t) &&
+    if (l->row_step != t->global_step && t->at.micro_batches > 0 && t->global_step > 0 &&
         !(t->stop_signal && steps_left(t) && epochs_left(t)))
         emit_row(l, ROW_LAST);
 }
@@ -475,7 +471,7 @@ static void tell_steps_left(const xt_trainer *t) {
 }
 
 bool fit_epochs(xt_trainer *t, const xt_src *src) {
-    loop l = {.t = t, .src = src, .batches = t->train_limit};
+    loop l = {.t = t, .src = src, .batches = t->train_limit, .row_step = -1};
     l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;
     tell_nothing_left(t);
     if (!(epochs_left(t) && steps_left(t))) make_tensors(t);

@@ -208,6 +208,63 @@ static void a_row_has_its_whole_window(void **state) {
     in_all(check_windows, 2);
 }
 
+/* --- behind the last row that is due --- */
+static int micro_batches;
+static void log_rarely(xt_batch b, int line) {
+    (void)b, (void)line;
+    int step = micro_batches++ / accumulate + 1;
+    xt_log_value("each", step);
+    if (step == 7) xt_log_value("seventh", 66);
+    if (step == 2) xt_log_value("second", 22);
+    xt_log_value("mean", step, .on_step = XT_OFF, .on_epoch = XT_ON);
+}
+/* Eight steps and a row every five: the last step has one, with what was logged since. */
+static void check_last_row(const char *run, int h, int windows) {
+    logs = log_rarely;
+    period = 5;
+    accumulate = windows + 1;
+    const char *of = train(run, (how)h, 1, samples_of(16 * accumulate, XT_OFF), NULL);
+    same("each", rows_of(of, "each"), "train/step@5=5 train/step@8=8");
+    same("seventh", rows_of(of, "seventh"), "train/step@8=66");
+    same("second", rows_of(of, "second"), "train/step@5=22");
+    same("mean", rows_of(of, "mean"), "train/epoch@8=4.5");
+}
+static void the_last_step_has_a_row(void **state) {
+    (void)state;
+    in_all(check_last_row, 2);
+}
+
+/* --- behind a pass --- */
+/* Values of an epoch that a loop logs when its pass is over, and its validation. */
+static void check_behind_pass(const char *run, int validates, int each) {
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_loader *over = samples_of(8, XT_OFF), *val = samples_of(6, XT_OFF);
+    xt_log_every_n_steps(50);
+    for (int epoch = 0; epoch < 3; epoch++) {
+        for (xt_batch b; xt_next(over, &b);) {
+            train_step(&p, b.x);
+            if (each) xt_log_value("k", b.index, .on_step = XT_OFF, .on_epoch = XT_ON);
+        }
+        if (validates) xt_eval(p.m);
+        for (xt_batch b; validates && xt_next(val, &b);) {
+            xt_forward(p.m, b.x);
+            xt_log_value("v", b.index);
+        }
+        if (validates) xt_train(p.m);
+        xt_log_value("seconds", 70 + epoch, .on_step = XT_OFF, .on_epoch = XT_ON);
+    }
+    xt_finish();
+    same("k", places_of(run, "k"), "train/epoch@4:0.3.8 train/epoch@8:1.3.16 train/epoch@12:2.3.24");
+    same("seconds", rows_of(run, "seconds"), "train/epoch@4=70 train/epoch@8=71 train/epoch@12=72");
+    same("seconds", places_of(run, "seconds"), "train/epoch@4:0.3.8 train/epoch@8:1.3.16 train/epoch@12:2.3.24");
+    if (validates) same("v", rows_of(run, "v"), "validate/epoch@4=1 validate/epoch@8=1 validate/epoch@12=1");
+}
+static void values_behind_a_pass_are_of_its_epoch(void **state) {
+    (void)state;
+    for (int validates = 0; validates < 2; validates++) in_a_child(check_behind_pass, validates, 1);
+    assert_int_equal(wrong, 0);
+}
+
 /* --- samples --- */
 static xt_trainer *stopping;
 static bool leaves_out;
@@ -280,8 +337,12 @@ static void hooks_between_steps_do_the_same(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(a_number_weighs_what_a_tensor_does), T(a_name_logged_again_has_both_values),
-                                       T(a_row_has_its_whole_window), T(a_batch_given_in_vain_does_not_count),
+    const struct CMUnitTest tests[] = {T(a_number_weighs_what_a_tensor_does),
+                                       T(a_name_logged_again_has_both_values),
+                                       T(a_row_has_its_whole_window),
+                                       T(the_last_step_has_a_row),
+                                       T(values_behind_a_pass_are_of_its_epoch),
+                                       T(a_batch_given_in_vain_does_not_count),
                                        T(hooks_between_steps_do_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -199,9 +199,9 @@ static void log_and_ask(const char *name, double v) {
     snprintf(now, sizeof now, "%s_number", name);
     xt_log_value(now, v);
     assert_true(xt_trainer_metric(waiter, now, true) == v);
-    xt_log_value(now, v + 1); /* the later one counts */
-    assert_true(xt_trainer_metric(waiter, now, true) == v + 1);
-    xt_log_value(now, v);
+    xt_log_value(now, v + 1); /* both count */
+    assert_true(xt_trainer_metric(waiter, now, true) == v + 0.5);
+    xt_log_value(now, v - 1);
     snprintf(now, sizeof now, "%s_tensor", name);
     xt_log(now, xt_mean(xt_full(v, XT_F32, 4)));
     assert_true(xt_trainer_metric(waiter, now, true) == v);

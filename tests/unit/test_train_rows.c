@@ -94,8 +94,8 @@ static void newest_since_the_row_before(void **state) {
     xt_trainer *t = LOGGED(.max_epochs = 2, .log_every_n_steps = 5);
     assert_int_equal(xt_fit(t, &task, data(18, 1), NULL), 0);
     ROWS("step", "rare", "5=2 15=12 25=2 35=12"); /* steps 3, 13, 21 and 31 */
-    /* steps 7 to 10, 17 and 18; 25 to 28 and 35; after the last row a fit writes none */
-    ROWS("step", "half", "10=9 20=17 25=6 30=9 35=16");
+    /* steps 7 to 10, 17 and 18; 25 to 28, 35 and 36, the last, which has a row */
+    ROWS("step", "half", "10=9 20=17 25=6 30=9 35=16 36=17");
     ROWS("step", "nothing", "5=nan 15=nan 25=nan 35=nan");
     ROWS("epoch", "last", "18=1 36=2");
     t = LOGGED(.max_epochs = 1, .log_every_n_steps = 2, .accumulate_grad_batches = 4);
@@ -208,10 +208,10 @@ static void short_runs_have_a_row(void **state) {
     } rows[] = {{XT_OPTS(xt_trainer_opts, .max_epochs = 2), "6=2", &looks},
                 {XT_OPTS(xt_trainer_opts, .max_epochs = 9, .max_steps = 4), "4=0", NULL},
                 {XT_OPTS(xt_trainer_opts, .max_epochs = 9), "9=2", &stops},
-                {XT_OPTS(xt_trainer_opts, .max_epochs = 3, .log_every_n_steps = 8), "8=1", NULL},
+                {XT_OPTS(xt_trainer_opts, .max_epochs = 3, .log_every_n_steps = 8), "8=1 9=2", NULL},
                 /* steps end at micro-batches 2, 3, 5, 6, 8 and 9 */
                 {XT_OPTS(xt_trainer_opts, .max_epochs = 3, .accumulate_grad_batches = 2, .log_every_n_batches = 8),
-                 "5=0.5", NULL},
+                 "5=0.5 6=2", NULL},
                 {XT_OPTS(xt_trainer_opts, .max_epochs = 3, .accumulate_grad_batches = 2, .log_every_n_batches = 10),
                  "6=2", NULL}};
     in_training = at_all_levels;
