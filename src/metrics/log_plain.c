@@ -1,6 +1,7 @@
 /* Rows of loops without a trainer. Each optimizer step is a window, and every n-th sends a row; a pass over a loader is
  * an epoch, of training or of validation as the modes of the modules say (xt_eval, xt_train), and its end sends the
  * epoch's values; the program's end sends the rest. */
+#include "lazy/core/unended.h"
 #include "metrics/log_int.h"
 
 void log_plain_stage(log_engine *e) {
@@ -120,6 +121,8 @@ static bool is_pending(const log_set *set, int metric) {
 void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates) {
     int64_t now = lazy_loop_steps();
     begin_loop(e);
+    if (set != &e->sets[LOG_TRAIN]) /* a training has notes of its own for what it repeats */
+        lazy_repeats(LAZY_REPEATED_LOG, lazy_step(), (xt_tensor){0}, src_get(set->metrics[metric].src));
     size_t over = over_first(set, BY_PLACE);
     if (over) log_record_round(set, over);
     bool both = is_pending(set, metric); /* of the iteration that goes on, twice: a micro-batch */

@@ -256,6 +256,22 @@ static void a_loop_of_assignments_alone(void **state) {
     for (int i = 0; i < 300; i++) xt_drop(many[i]);
 }
 
+/* An evaluation that only logs: 200 values of one name in a step, not 400 in two. */
+static void a_loop_of_logs_alone(void **state) {
+    (void)state;
+    xt_module *m = net();
+    xt_eval(m);
+    xt_no_grad_begin();
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 200; i++) xt_log("val", loss_of(m, x()));
+        assert_true(xt_mark_step());
+    }
+    silent();
+    for (int i = 0; i < 201; i++) xt_log("val", loss_of(m, x()));
+    told("a name was logged again 200 times and nothing has ended the step");
+    xt_no_grad_end();
+}
+
 /* A state that is handed on: with its gradients, or without. */
 static xt_tensor cell(xt_module *m, xt_tensor in, void *user) {
     (void)user;
@@ -475,6 +491,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_loop_of_gradients_alone, begin, end),
         cmocka_unit_test_setup_teardown(a_loop_of_reads_alone, begin, end),
         cmocka_unit_test_setup_teardown(a_loop_of_assignments_alone, begin, end),
+        cmocka_unit_test_setup_teardown(a_loop_of_logs_alone, begin, end),
         cmocka_unit_test_setup_teardown(a_state_that_is_not_detached, begin, end),
         cmocka_unit_test_setup_teardown(clipping_in_front, begin, end),
         cmocka_unit_test_setup_teardown(training_in_evaluation_mode, begin, end),

@@ -22,6 +22,10 @@ static const struct {
                               "xt_assign has set the same state %d times and nothing has ended the step: all of it "
                               "becomes one program",
                               "; states keep their values"},
+    [LAZY_REPEATED_LOG] = {200,
+                           "a name was logged again %d times and nothing has ended the step: all of it becomes one "
+                           "program, which takes far longer than the steps of its iterations would",
+                           "; means and sums go on over them"},
 };
 
 void lazy_repeats(lazy_repeated what, int64_t step, xt_tensor of, const xt_src *src) {

@@ -6,7 +6,12 @@
 
 #include "lazy/lazy.h"
 
-typedef enum lazy_repeated { LAZY_REPEATED_BACKWARD, LAZY_REPEATED_READ, LAZY_REPEATED_ASSIGN } lazy_repeated;
+typedef enum lazy_repeated {
+    LAZY_REPEATED_BACKWARD,
+    LAZY_REPEATED_READ,
+    LAZY_REPEATED_ASSIGN,
+    LAZY_REPEATED_LOG
+} lazy_repeated;
 /* Another call in that step; `of`: the same one each time that counts (a state that is assigned), else {0}. */
 void lazy_repeats(lazy_repeated what, int64_t step, xt_tensor of, const xt_src *src);
 
