@@ -66,7 +66,7 @@ ends() {
         check "$1, $ranks ranks: the rows are there" [ "$(steps)" = "$2" ]
         check "$1, $ranks ranks: what is lost is told" \
             [ "$(grep -c 'what was logged since the last row' out)" = "$([ -n "$3" ]; echo $((1 - $?)))" ]
-        [ -z "$3" ] || check "with its line" grep -q "ends.c:$line: xt_log \"$4\": .*without xt_finish()" out
+        [ -z "$3" ] || check "with its line" grep -q "ends.c:$line: xt_log \"$4\".*: .*without xt_finish()" out
     done
 }
 ends finished '3 6 9 12 15 16' '' ''
