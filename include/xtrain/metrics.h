@@ -42,7 +42,8 @@ extern "C" {
 #define XT_TENSOR_OR_NONE_(t) ((const xt_tensor[1]){t})[0]
 #endif
 XT_API void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o);
-/* a number the host has: data of the step, never a constant of its program */
+/* A number the host has: data of the step, never a constant of its program. Of f32, as all that is logged: a whole
+ * number that has no place there, or one beyond its range, is told once. */
 #define xt_log_value(name, ...) XT_LOG_VALUE_(name, __VA_ARGS__, )
 #define XT_LOG_VALUE_(name, v, ...) xt_log_value_at(XT_HERE, name, XT_NUMBER_(v), XT_OPTS(xt_log_opts, __VA_ARGS__))
 XT_API void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o);

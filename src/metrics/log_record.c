@@ -1,5 +1,8 @@
 /* What xt_log, xt_log_value and xt_log_metric note: the metric that a name stands for in its stage, its options, which
  * agree in all calls, and the value and its weight, which wait for the step's end (log_step.c). */
+#include <float.h>
+#include <math.h>
+
 #include "metrics/functions.h"
 #include "metrics/log_int.h"
 #include "metrics/log_kind.h"
@@ -419,8 +422,22 @@ void log_own(const xt_src *src, const char *name, const char *otherwise, xt_tens
     own_call = false;
 }
 
+/* The sums are f32: what has no place there is another number in its row. */
+static void tell_rounded(const xt_src *src, const char *name, double v) {
+    char key[192], line[256];
+    bool whole = v == rint(v) && fabs(v) >= 0x1p24 && fabs(v) <= 0x1p53 && (double)(float)v != v;
+    if (!name || !isfinite(v) || !(fabs(v) > (double)FLT_MAX || whole)) return;
+    snprintf(key, sizeof key, "rounded %.150s", name);
+    log_once(
+        key, XT_SEV_WARNING,
+        "%s: xt_log_value \"%s\": %.17g is %.9g in its row: logged values are f32, which counts to 16777216 and has "
+        "7 digits beyond that; log it in a larger unit, or a difference (said once)",
+        src_text(src_intern(src), line, sizeof line), name, v, (double)(float)v);
+}
+
 void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o) {
     calling = "xt_log_value";
+    tell_rounded(src, name, v);
     note(src, name, weighed((noted){.number = v, .kind.count = 1}, &o), o);
 }
 

@@ -206,9 +206,34 @@ static void no_weight_is_said(void **state) {
     unsetenv("XT_RUNS_DIR");
 }
 
+/* A number that f32 has no place for is another one in its row, which is said once a name. */
+static void rounded_numbers_are_said(void **state) {
+    (void)state;
+    static const double fit_in[] = {0, 0.1, -3, 16777216, 16777218, 1e30, INFINITY, NAN};
+    char runs[160];
+    snprintf(runs, sizeof runs, "%s/runs", dir);
+    setenv("XT_RUNS_DIR", runs, 1);
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t k = 0; k < BASE_COUNT(fit_in); k++) xt_log_value("fits", fit_in[k]);
+        xt_log_value("tokens", 16777217);
+        xt_log_value("large", 1e300);
+        xt_mark_step();
+    }
+    assert_int_equal(count("xt_log_value \"tokens\": 16777217 is 16777216 in its row"), 1);
+    assert_int_equal(count("xt_log_value \"large\": 1.0000000000000001e+300 is inf in its row"), 1);
+    assert_int_equal(count("xt_log_value \"fits\""), 0);
+    assert_true(xt_finish() == 0);
+    unsetenv("XT_RUNS_DIR");
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(at_once),      T(behind_a_failure),           T(behind_a_good_fit),
-                                       T(by_a_handler), T(a_failed_step_stays_undone), T(no_weight_is_said)};
+    const struct CMUnitTest tests[] = {T(at_once),
+                                       T(behind_a_failure),
+                                       T(behind_a_good_fit),
+                                       T(by_a_handler),
+                                       T(a_failed_step_stays_undone),
+                                       T(no_weight_is_said),
+                                       T(rounded_numbers_are_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
