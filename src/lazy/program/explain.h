@@ -1,0 +1,53 @@
+/* Why a program is new, in parts: words (explain_words.c), who asks for its values (explain_outputs.c), what its inputs
+ * and ops are (explain_ops.c), what the user's calls did (explain_calls.c); explain.c chooses among them.
+ *
+ * A part compares the nodes of a trace with one known program. It appends what it found to `out` and gives the kind, or
+ * gives LAZY_WHY_KNOWN (false) and appends nothing. *advice stays as it is where the kind's own words will do. */
+#ifndef XT_SRC_LAZY_PROGRAM_EXPLAIN_H
+#define XT_SRC_LAZY_PROGRAM_EXPLAIN_H
+
+#include "lazy/program/program.h"
+
+static inline bool explain_is_input(const lazy_node *n) {
+    return n->code == OP_COUNT;
+}
+static inline bool explain_is_constant(const lazy_node *n) {
+    return n->code == OP_constant;
+}
+typedef struct explain_list { /* ops of a node list, without its inputs */
+    const lazy_node *at;
+    size_t n;
+} explain_list;
+explain_list explain_list_of(const lazy_node *nodes, size_t n);
+/* How many nodes are the same in both, with all that they are made of. */
+size_t explain_common_prefix(const lazy_node *a, size_t na, const lazy_node *b, size_t nb);
+/* Ops as the user sees them: where arguments moved, all hashes differ, and the first op that is another one is the
+ * cause. */
+size_t explain_first_other(explain_list a, explain_list b);
+
+/* --- words --- */
+/* "add fc f32[8,4] at a.c:3", with attributes on request. */
+void explain_describe(str *out, const lazy_node *n, bool with_text);
+/* "add [8,4] at a.c:3 became [6,4] at a.c:3 (program 1)" for the same op or input, with its attributes where they
+ * differ too; both in full otherwise. */
+void explain_became(str *out, const lazy_node *now, const lazy_node *was, int64_t program);
+/* ", dim 1 from 4 to 6" for each that differs; nothing for other ranks. */
+void explain_dims(str *out, const ir_type *now, const ir_type *was);
+
+/* --- who asks --- */
+bool explain_asks_anew(const lazy_roots *r, lazy_program *const *known, size_t n_known);
+bool explain_other_requesters(const lazy_roots *r, const lazy_program *p);
+lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_program *p);
+lazy_why explain_superset(str *out, const lazy_roots *r, bool asked, int64_t program, const char **advice);
+
+/* --- inputs and ops --- */
+lazy_why explain_inputs(str *out, const lazy_node *a, size_t na, const lazy_program *p, const char **advice);
+lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice);
+
+/* --- the user's calls --- */
+bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64_t program);
+bool explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);
+lazy_why explain_accumulation(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);
+bool explain_other_step(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, src_id end);
+
+#endif

@@ -1,0 +1,102 @@
+/* What the user's calls did otherwise than in the step of a known program: switches, optimizers, micro-batches. */
+#include "lazy/program/explain.h"
+
+/* --- switches --- */
+static void turned(str *out, src_id at) {
+    char text[256];
+    if (at) str_printf(out, ", turned at %s", src_text(at, text, sizeof text));
+}
+
+bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64_t program) {
+    if (now->autocast != was->autocast) {
+        str_printf(out, "autocast is %s instead of %s", now->autocast ? xt_dtype_name(now->autocast) : "off",
+                   was->autocast ? xt_dtype_name(was->autocast) : "off");
+        turned(out, now->autocast ? now->switched_at.autocast : was->switched_at.autocast);
+    } else if (now->mode != was->mode) {
+        str_append(out, "a module is in another mode (xt_train, xt_eval)");
+        turned(out, now->switched_at.mode);
+    } else if (now->freezes != was->freezes && !now->no_grad && !was->no_grad) {
+        char text[256];
+        str_printf(out, "xt_freeze or xt_unfreeze at %s changed which parameters are trained",
+                   src_text(now->switched_at.frozen, text, sizeof text));
+    } else if (now->no_grad != was->no_grad && (now->backward || was->backward)) {
+        /* After the mode: layers turn gradients off for themselves in one of the two. Of steps without a backward pass
+         * the switch makes no program. */
+        str_printf(out, "xt_no_grad is %s", now->no_grad ? "on" : "off");
+    } else {
+        return false;
+    }
+    str_printf(out, " (program %lld)", (long long)program);
+    return true;
+}
+
+/* --- calls that make an update another --- */
+/* An array of another size makes a program whatever else the step did. */
+static bool has_other_shapes(const lazy_node *nodes, size_t n, const lazy_program *p) {
+    str ignored = STR_INIT;
+    const char *advice = NULL;
+    bool is_shape = explain_inputs(&ignored, nodes, n, p, &advice) == LAZY_WHY_SHAPE;
+    str_free(&ignored);
+    return is_shape;
+}
+
+bool explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p) {
+    const lazy_flags *was = &p->flags;
+    char text[256];
+    if (!now->updates || !was->updates || has_other_shapes(nodes, n, p)) return false;
+    if (now->momenta != was->momenta)
+        str_printf(out, "xt_optimizer_set_momentum at %s gave an optimizer a momentum, or one that is data from now on",
+                   src_text(now->switched_at.momentum, text, sizeof text));
+    else if (now->assigns != was->assigns && now->assigned_at)
+        str_printf(out, "the step's xt_assigns are others, the last at %s",
+                   src_text(now->assigned_at, text, sizeof text));
+    else if (now->assigns != was->assigns)
+        str_printf(out, "no xt_assign at %s in this step", src_text(was->assigned_at, text, sizeof text));
+    else
+        return false;
+    str_printf(out, " (program %lld)", (long long)p->number);
+    return true;
+}
+
+/* --- micro-batches --- */
+static bool reads_gradients(const lazy_node *nodes, size_t n) {
+    for (size_t i = 0; i < n && explain_is_input(&nodes[i]); i++)
+        if (nodes[i].role == LAZY_GRADIENT) return true;
+    return false;
+}
+
+/* Gradients of several backward passes make one update: the micro-batches differ in what happens with them. */
+lazy_why explain_accumulation(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n,
+                              const lazy_program *p) {
+    if (now->backward && !now->updates && !p->flags.backward) { /* all that is known are evaluations */
+        str_printf(out, "a micro-batch without an optimizer step; that of program %lld has no backward pass",
+                   (long long)p->number);
+        return LAZY_WHY_ACCUMULATION;
+    }
+    bool adds = reads_gradients(nodes, n), added = reads_gradients(p->nodes, p->n_nodes);
+    if (!now->backward || !p->flags.backward || (now->updates == p->flags.updates && adds == added))
+        return LAZY_WHY_KNOWN;
+    bool several = now->updates > 1 || p->flags.updates > 1;
+    if (several)
+        str_printf(out, "this step has %d optimizer step%s and that of program %lld has %d", now->updates,
+                   now->updates == 1 ? "" : "s", (long long)p->number, p->flags.updates);
+    else
+        str_printf(out, "a micro-batch %s, %s; that of program %lld %s, %s",
+                   adds ? "that adds to the gradients of those before it" : "that begins with no gradients",
+                   now->updates ? "with an optimizer step" : "without an optimizer step", (long long)p->number,
+                   added ? "adds to gradients" : "begins with none", p->flags.updates ? "with one" : "without one");
+    return several ? LAZY_WHY_OTHER_STEP : LAZY_WHY_ACCUMULATION;
+}
+
+/* --- another step altogether --- */
+/* It ends at another boundary and shares no line with p: what p gives out besides says nothing. */
+bool explain_other_step(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, src_id end) {
+    explain_list a = explain_list_of(nodes, n), b = explain_list_of(p->nodes, p->n_nodes);
+    if (!a.n || !b.n || p->src == end) return false;
+    for (size_t i = 0; i < a.n; i++)
+        for (size_t k = 0; k < b.n; k++)
+            if (a.at[i].src == b.at[k].src) return false;
+    str_printf(out, "no step before has a line of this one; it begins with ");
+    explain_describe(out, &a.at[0], false);
+    return true;
+}
