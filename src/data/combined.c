@@ -3,6 +3,7 @@
  * and what each read ahead is used as long as nobody moves it. */
 #include "base/handle.h"
 #include "data/loader_int.h"
+#include "lazy/core/noted.h"
 
 struct loader_combined {
     int n;
@@ -62,6 +63,7 @@ static xt_status take(const xt_src *src, xt_loader *part, xt_batch *out) {
                           "of batches that its .limit says",
                           part->ds->name, (long long)part->next);
     part->next++;
+    lazy_note_batch(part, out->size < part->o.batch);
     return NULL;
 }
 

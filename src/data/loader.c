@@ -4,6 +4,7 @@
  * error in a sample travels to xt_next with the sample's index. */
 #include "base/handle.h"
 #include "data/loader_int.h"
+#include "lazy/core/noted.h"
 #include "lazy/mesh/mesh.h"
 
 static void free_loader(void *l) {
@@ -387,6 +388,7 @@ static bool next(const xt_src *src, xt_loader *l, xt_batch *out) {
         tell_ended(l);
         return end_epoch(l);
     }
+    if (!l->combined) lazy_note_batch(l, out->size < l->o.batch);
     lazy_position *at = lazy_position_of_thread();
     int64_t ours = lazy_share_of(out->size),
             trained = lazy_evaluates() ? 0 : ours; /* a validation's are none of the run's */

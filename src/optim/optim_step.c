@@ -3,6 +3,7 @@
  * stays when a gradient was not finite. */
 #include <math.h>
 
+#include "lazy/core/noted.h"
 #include "lazy/mesh/mesh.h"
 #include "lazy/step/swept.h"
 #include "nn/nn.h"
@@ -340,6 +341,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     optim_count_step(o); /* before: the network trains, whatever its mode */
     lazy_on_replay(&(lazy_replay){.before = count_step, .user = o});
     lazy_update_end(src, &o->updater);
+    lazy_note_optimizer(o->name->name, o->forgets.made);
     gradients_free(&g);
 }
 

@@ -357,6 +357,144 @@ static void loader(void) {
         xt_when_ready(xt_sum(b.x), NULL, NULL);
 }
 
+/* --- what a first step has and the others have not --- */
+static void train_on(xt_module *m, xt_optimizer *o, xt_tensor x) {
+    xt_backward(xt_mean(xt_square(xt_forward(m, x))));
+    xt_optimizer_step(o);
+}
+
+static void carried(xt_tensor state) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 4; i++) {
+        xt_tensor x = xt_tanh(xt_add(xt_reshape(some(16), 8, 2), state));
+        train_on(m, sgd, x);
+        xt_tensor next = xt_keep(xt_detach(x)); /* @carry */
+        xt_drop(state);
+        state = next;
+        xt_mark_step();
+    }
+}
+
+static void carried_zeros(void) {
+    carried(xt_keep(xt_zeros(XT_F32, 8, 2))); /* @zeros */
+}
+static void carried_data(void) {
+    carried(xt_keep(xt_from_data(numbers, XT_F32, 2, ((const int64_t[]){8, 2}))));
+}
+
+static void list_grows(void) {
+    xt_tensor all[4];
+    for (int i = 0; i < 4; i++) {
+        xt_tensor x = some(8), sum = xt_sum(x);
+        all[i] = xt_keep(sum); /* @listed */
+        for (int k = 0; k < i; k++) sum = xt_add(sum, all[k]);
+        xt_when_ready(sum, NULL, NULL);
+        xt_mark_step();
+    }
+}
+
+static void loop_grows(void) {
+    for (int i = 1; i < 4; i++) {
+        xt_tensor x = some(8);
+        for (int k = 0; k < i; k++) x = xt_sin(x); /* @loop */
+        xt_when_ready(x, NULL, NULL);
+        xt_mark_step();
+    }
+}
+
+/* --- optimizers, layers, powers --- */
+static void other_optimizer(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_adam(m, .lr = 0.1); /* @adam */
+    for (int i = 0; i < 3; i++) {
+        if (i == 1) {
+            xt_optimizer_free(o);
+            o = xt_sgd(m, .lr = 0.1, .momentum = 0.9); /* @sgd */
+        }
+        train_on(m, o, xt_reshape(some(16), 8, 2));
+        xt_mark_step();
+    }
+}
+
+static xt_tensor deeper(xt_module *m, xt_tensor x, void *user) {
+    const int *deep = user;
+    if (*deep) x = xt_linear(m, "mid", x, 2); /* @mid */
+    return xt_linear(m, "fc", x, 3);
+}
+
+static void new_layer(void) {
+    int deep = 0;
+    xt_module *m = xt_module_new(deeper, &deep);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (; deep < 2; deep++) {
+        train_on(m, sgd, xt_reshape(some(16), 8, 2));
+        xt_mark_step();
+    }
+}
+
+static void low_rank(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 2; i++) {
+        if (i) xt_lora(m, "fc.weight", .r = 1); /* @lora */
+        train_on(m, sgd, xt_reshape(some(16), 8, 2));
+        xt_mark_step();
+    }
+}
+
+/* To the power of 1 there is no op. */
+static void power(void) {
+    for (int i = 1; i < 4; i++) {
+        xt_when_ready(xt_exp(xt_pow(some(8), i)), NULL, NULL); /* @power */
+        xt_mark_step();
+    }
+}
+
+/* --- reads of a step that nothing ends --- */
+static void open_step(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 2; i++) {
+        train_on(m, sgd, xt_reshape(some(16), 8, 2));
+        xt_item(xt_sum(xt_module_find(m, "fc.weight"))); /* @open */
+    }
+}
+
+static xt_tensor doubled(const xt_tensor *in, int n, void *user) {
+    (void)n;
+    (void)user;
+    return xt_mul_scalar(xt_exp(in[0]), 2);
+}
+
+/* The first read of what a compiled function gave is no other one. */
+static void behind_call(void) {
+    xt_step *step = xt_compile(doubled);
+    xt_item(xt_sum(xt_call(step, some(8)))); /* @behind */
+}
+
+/* --- loaders and logs --- */
+static void two_loaders(void) {
+    xt_spec spec = {XT_F32, {2}};
+    xt_loader *l[2];
+    for (int i = 0; i < 2; i++)
+        l[i] =
+            xt_loader_new(xt_array_dataset(numbers, spec, numbers, spec, 12), .batch = 6 - 2 * i, .drop_last = XT_ON);
+    xt_loader *both = xt_combined_loader(2, l, .mode = XT_SEQUENTIAL);
+    xt_batch b;
+    while (xt_next(both, &b)) /* @other_loader */
+        xt_when_ready(xt_sum(b.x), NULL, NULL);
+}
+
+static void log_names(void) {
+    for (int i = 0; i < 4; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "loss_%d", i);
+        xt_log(name, xt_sum(some(8))); /* @named */
+        xt_mark_step();
+    }
+}
+
 static void explicit_sync(void) {
     xt_when_ready(xt_exp(some(8)), NULL, NULL);
     xt_wait(); /* @wait */
@@ -403,6 +541,18 @@ int train(const char *what) {
                {"cut", cut},
                {"h0", first_state},
                {"cell", first_state_of_cell},
+               {"carried", carried_zeros},
+               {"carried_data", carried_data},
+               {"list", list_grows},
+               {"loop", loop_grows},
+               {"optimizer", other_optimizer},
+               {"layer", new_layer},
+               {"lora", low_rank},
+               {"power", power},
+               {"open", open_step},
+               {"behind", behind_call},
+               {"loaders", two_loaders},
+               {"names", log_names},
                {"end", finish}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].fn();

@@ -171,7 +171,8 @@ void lazy_flags_anew(lazy_ctx *c) {
                                .mode = c->mode,
                                .freezes = c->freezes,
                                .switched_at = c->switched_at,
-                               .momenta = c->momenta};
+                               .momenta = c->momenta,
+                               .batch = c->batch};
 }
 
 xt_status lazy_new_trace(lazy_ctx *c) {

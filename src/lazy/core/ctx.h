@@ -154,6 +154,11 @@ typedef struct lazy_switch_lines { /* the lines where switches were changed last
     src_id autocast, mode, frozen, momentum;
 } lazy_switch_lines;
 
+typedef struct lazy_batch_of { /* the batch that came last */
+    const void *loader; /* only its address means something */
+    bool partial; /* it has fewer samples than the loader's others */
+} lazy_batch_of;
+
 typedef struct lazy_flags { /* switches that change what is recorded */
     bool no_grad; /* and no backward pass: optimizers turn gradients off for themselves */
     bool backward; /* of a trace: xt_backward was called */
@@ -165,6 +170,10 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     int64_t momenta; /* how often an optimizer that had stepped got its first momentum */
     uint64_t assigns; /* of a trace: its xt_assigns by their lines, as one number */
     src_id assigned_at; /* the last of them */
+    uint64_t optimizers; /* of a trace: those that step in it, as one number; and the last of them */
+    const char *optimizer;
+    src_id optimizer_at; /* where it was made */
+    lazy_batch_of batch;
 } lazy_flags;
 
 /* A part above the core that keeps something of its own in the context. It attends from when it first does; the core
@@ -244,6 +253,7 @@ typedef struct lazy_ctx {
     uint64_t mode; /* which modules are in evaluation mode, as one number */
     int64_t freezes; /* xt_freeze and xt_unfreeze of parameters that were there */
     int64_t momenta; /* momentum begun in optimizers that had stepped */
+    lazy_batch_of batch;
     lazy_switch_lines switched_at;
     lazy_replay_log *replay_log; /* a compiled step function is being recorded */
     const lazy_loop *loop; /* the innermost loop whose body is being recorded */
@@ -351,7 +361,7 @@ ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b, const lazy_loop *until);
 /* How often what is recorded now runs in that time. */
 uint32_t lazy_loop_runs(const lazy_ctx *c, const lazy_loop *until);
 
-/* The number at this line became data when it was recorded last (scalar.c). */
+/* The number at this line became data in this step (scalar.c). */
 bool lazy_number_changed(src_id at, double *out_was, double *out_now);
 
 /* --- uploads (scalar.c, state.c) --- */

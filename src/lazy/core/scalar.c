@@ -91,11 +91,13 @@ xt_tensor lazy_scalar_from(const xt_src *src, xt_dtype dtype, double (*value)(vo
 
 static __thread struct {
     src_id src;
+    int64_t step;
     double was, now;
 } last_change; /* for the report of the program that it makes */
 
 void lazy_number_became_data(src_id at, double was, double now) {
     last_change.src = at;
+    last_change.step = lazy_step();
     last_change.was = was;
     last_change.now = now;
 }
@@ -103,7 +105,7 @@ void lazy_number_became_data(src_id at, double was, double now) {
 bool lazy_number_changed(src_id at, double *out_was, double *out_now) {
     *out_was = last_change.was;
     *out_now = last_change.now;
-    return at && last_change.src == at;
+    return at && last_change.src == at && last_change.step == lazy_step();
 }
 
 static double number_at(void *user) {

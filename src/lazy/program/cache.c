@@ -472,6 +472,7 @@ static xt_status make_new(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, cons
     w->nodes = NULL;
     p->flags = *flags;
     p->src = ev->src;
+    p->step = ev->step;
     p->forced = ev->forced;
     p->last_used = ++programs.clock; /* before it can be evicted as the oldest */
     xt_status s = make(c, r, ev, p);

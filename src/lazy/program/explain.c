@@ -30,7 +30,8 @@ static const struct {
     [LAZY_WHY_FLAG] = {"flag change",
                        "each setting is a program of its own: turn switches at the same places of every step"},
     [LAZY_WHY_OPS] = {"other ops",
-                      "an `if` in the step makes a program for each way through it; xt_where chooses on the device"},
+                      "an `if` in the step, or a loop that runs another number of times, makes a program for each "
+                      "way through it; xt_where chooses on the device"},
     [LAZY_WHY_STATES] = {"other states", "assign the same states in the same order in every step"},
     [LAZY_WHY_ACCUMULATION] = {"accumulation", ""},
     [LAZY_WHY_OTHER_STEP] = {"another step", ""},
@@ -49,16 +50,14 @@ static double likeness(const lazy_node *nodes, size_t n, const lazy_program *p) 
     return ((double)(same > seen ? same : seen) - gap) / (double)(longest ? longest : 1);
 }
 
-/* A step is compared with steps where there are any: a read's program has a part of what its step has, and that it ends
- * there is no cause. */
+/* A step is compared with steps: a read's program has a part of what its step has, and that it ends there is no
+ * cause. */
 static const lazy_program *nearest(const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known,
                                    bool forced) {
     const lazy_program *best = NULL;
     double best_score = 0;
-    bool steps = false;
-    for (size_t i = 0; i < n_known; i++) steps |= !known[i]->forced;
     for (size_t i = 0; i < n_known; i++) {
-        if (!forced && steps && known[i]->forced) continue;
+        if (!forced && known[i]->forced) continue;
         double score = likeness(nodes, n, known[i]);
         if (best && score <= best_score) continue;
         best = known[i];
@@ -83,21 +82,86 @@ static const char *expected(const lazy_event *ev, const lazy_flags *now, lazy_pr
 static size_t of_line(lazy_program *const *known, size_t n, src_id src, lazy_program **out) {
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
-        if (known[i]->src == src) out[k++] = known[i];
+        if (known[i]->forced && known[i]->src == src) out[k++] = known[i];
     return k;
 }
 
+/* The step of a read has gone on since the read at this line before: what was recorded in between is in its value. */
+static bool explain_open_step(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p,
+                              lazy_event *ev) {
+    explain_list a = explain_list_of(nodes, n), b = explain_list_of(p->nodes, p->n_nodes);
+    bool updated = now->updates != p->flags.updates;
+    if (p->step != ev->step || (!updated && (a.n <= b.n || !explain_has_lines(a, b)))) return false;
+    if (updated)
+        str_printf(out, "%d optimizer step%s in front of it in this step (%d in program %lld)", now->updates,
+                   now->updates == 1 ? " stands" : "s stand", p->flags.updates, (long long)p->number);
+    else
+        str_printf(out, "it is made by %zu ops of this step (%zu in program %lld)", a.n, b.n, (long long)p->number);
+    str_append(out, ", as nothing has ended the step in between");
+    ev->advice = "xt_mark_step() at the end of each iteration ends its step";
+    return true;
+}
+
 /* A read that needs one program more each time: what is different about its value says more than that it is read. */
-static bool explain_read(str *out, const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known,
-                         lazy_event *ev) {
+static bool explain_read(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, lazy_program *const *known,
+                         size_t n_known, lazy_event *ev) {
     lazy_program **same = base_malloc((n_known + 1) * sizeof *same);
     const lazy_program *best =
         same && ev->src ? nearest(nodes, n, same, of_line(known, n_known, ev->src, same), true) : NULL;
     base_free(same);
     if (!best) return false;
-    ev->why = explain_inputs(out, nodes, n, best, &ev->advice);
+    ev->why = explain_inputs(out, now, nodes, n, best, &ev->advice);
+    if (!ev->why && explain_open_step(out, now, nodes, n, best, ev)) ev->why = LAZY_WHY_OTHER_STEP;
     if (!ev->why) ev->why = explain_ops(out, nodes, n, best, &ev->advice);
     return true;
+}
+
+/* What the user's calls did otherwise than in the step of `best`. *out_settled: the ops say nothing more. */
+static lazy_why explain_acts(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n,
+                             const lazy_program *best, lazy_event *ev, bool *out_settled) {
+    lazy_why why = LAZY_WHY_KNOWN;
+    *out_settled = true;
+    /* Of two steps that differentiate, a switch says more than what happens with the gradients; beside an evaluation,
+     * its mode says nothing of a step that trains. */
+    if (now->backward && !best->flags.backward) why = explain_accumulation(out, now, nodes, n, best);
+    if (why == LAZY_WHY_ACCUMULATION) return why;
+    if (explain_parameters(out, now, nodes, n, best)) {
+        ev->advice = "one more program is enough for it; layers that are there from the first step on need none";
+        return LAZY_WHY_OPS;
+    }
+    if (explain_flags(out, now, &best->flags, best->number)) { /* of other gradients, the ops say nothing more */
+        *out_settled = now->mode == best->flags.mode && now->autocast == best->flags.autocast &&
+                       now->freezes != best->flags.freezes;
+        return LAZY_WHY_FLAG;
+    }
+    if ((why = explain_calls(out, now, nodes, n, best, &ev->advice))) return why;
+    if ((why = explain_accumulation(out, now, nodes, n, best))) return why;
+    if (explain_other_step(out, nodes, n, best, ev->src)) return LAZY_WHY_OTHER_STEP;
+    *out_settled = false;
+    return LAZY_WHY_KNOWN;
+}
+
+static void explain_step(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r,
+                         const lazy_program *best, lazy_program *const *known, size_t n_known, lazy_event *ev) {
+    bool same = n == best->n_nodes && explain_common_prefix(nodes, n, best->nodes, best->n_nodes) == n, settled;
+    ev->why = explain_acts(out, now, nodes, n, best, ev, &settled);
+    if (!ev->why && (!r->known_as || explain_asks_anew(r, known, n_known))) ev->why = explain_outputs(out, r, best);
+    if (r->known_as && !ev->why)
+        ev->why = explain_superset(out, r, explain_other_requesters(r, best), best->number, &ev->advice);
+    else if (!same && !settled) {
+        if (out->len) str_append(out, "; first difference: ");
+        lazy_why w = explain_inputs(out, now, nodes, n, best, &ev->advice);
+        if (!w) w = explain_ops(out, nodes, n, best, &ev->advice);
+        if (!ev->why)
+            ev->why = w;
+        else
+            ev->advice = NULL;
+    }
+    if (same && !out->len) {
+        ev->why = LAZY_WHY_STATES;
+        str_printf(out, "program %lld computes the same, but other states are assigned, or in another order",
+                   (long long)best->number);
+    }
 }
 
 void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r,
@@ -114,52 +178,16 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
                    r->n && r->requesters[0].what ? r->requesters[0].what : "the program",
                    src_text(ev->src, at, sizeof at));
         str more = STR_INIT;
-        if (explain_read(&more, nodes, n, known, n_known, ev))
+        if (explain_read(&more, now, nodes, n, known, n_known, ev))
             str_printf(&out, ", and another one now: %s", str_cstr(&more));
         else
             ev->why = LAZY_WHY_READ;
         str_free(&more);
     } else if (!best) {
         ev->why = LAZY_WHY_FIRST;
-        str_append(&out, "first program");
-    } else {
-        bool same = n == best->n_nodes && explain_common_prefix(nodes, n, best->nodes, best->n_nodes) == n;
-        /* Of two steps that differentiate, a switch says more than what happens with the gradients; beside an
-         * evaluation, its mode says nothing of a step that trains. */
-        bool trains = now->backward && !best->flags.backward, called = false;
-        if (trains) ev->why = explain_accumulation(&out, now, nodes, n, best);
-        if (trains && ev->why == LAZY_WHY_ACCUMULATION)
-            ;
-        else if (explain_flags(&out, now, &best->flags, best->number))
-            ev->why = LAZY_WHY_FLAG;
-        else if ((called = explain_calls(&out, now, nodes, n, best)))
-            ev->why = LAZY_WHY_FLAG;
-        else if ((ev->why = explain_accumulation(&out, now, nodes, n, best)))
-            ;
-        else if (explain_other_step(&out, nodes, n, best, ev->src))
-            ev->why = LAZY_WHY_OTHER_STEP;
-        else if (!r->known_as || explain_asks_anew(r, known, n_known))
-            ev->why = explain_outputs(&out, r, best);
-        bool settled = called || ev->why == LAZY_WHY_ACCUMULATION || ev->why == LAZY_WHY_OTHER_STEP;
-        bool thawed = ev->why == LAZY_WHY_FLAG && now->mode == best->flags.mode &&
-                      now->autocast == best->flags.autocast && now->freezes != best->flags.freezes;
-        if (r->known_as && !ev->why)
-            ev->why = explain_superset(&out, r, explain_other_requesters(r, best), best->number, &ev->advice);
-        else if (!same && !thawed && !settled) { /* of other gradients, the ops say nothing more */
-            if (out.len) str_append(&out, "; first difference: ");
-            lazy_why w = explain_inputs(&out, nodes, n, best, &ev->advice);
-            if (!w) w = explain_ops(&out, nodes, n, best, &ev->advice);
-            if (!ev->why)
-                ev->why = w;
-            else
-                ev->advice = NULL;
-        }
-        if (same && !out.len) {
-            ev->why = LAZY_WHY_STATES;
-            str_printf(&out, "program %lld computes the same, but other states are assigned, or in another order",
-                       (long long)best->number);
-        }
-    }
+        str_append(&out, n_known ? "the programs before are of reads" : "first program");
+    } else
+        explain_step(&out, now, nodes, n, r, best, known, n_known, ev);
     ev->expected = ev->forced || ev->why == LAZY_WHY_EVICTED ? NULL : expected(ev, now, known, n_known);
     if (!ev->advice) ev->advice = ev->why == LAZY_WHY_FLAG && ev->expected ? "" : whys[ev->why].advice;
     snprintf(text, sizeof text, "%s", str_cstr(&out));

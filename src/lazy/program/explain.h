@@ -41,12 +41,23 @@ lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_program *p);
 lazy_why explain_superset(str *out, const lazy_roots *r, bool asked, int64_t program, const char **advice);
 
 /* --- inputs and ops --- */
-lazy_why explain_inputs(str *out, const lazy_node *a, size_t na, const lazy_program *p, const char **advice);
+/* flags NULL: without advice that depends on them */
+lazy_why explain_inputs(str *out, const lazy_flags *flags, const lazy_node *a, size_t na, const lazy_program *p,
+                        const char **advice);
+/* What xt_keep has kept comes in for the first time, or more of it. */
+lazy_why explain_kept(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice);
+/* The same lines, which came another number of times. */
+lazy_why explain_repeats(str *out, explain_list a, explain_list b, int64_t program, const char **advice);
+/* All lines of b are among those of a. */
+bool explain_has_lines(explain_list a, explain_list b);
 lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice);
 
 /* --- the user's calls --- */
 bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64_t program);
-bool explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);
+lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p,
+                       const char **advice);
+/* Parameters that only one of the two steps has. */
+bool explain_parameters(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);
 lazy_why explain_accumulation(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);
 bool explain_other_step(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, src_id end);
 

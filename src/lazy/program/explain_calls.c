@@ -17,7 +17,7 @@ bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64
         turned(out, now->switched_at.mode);
     } else if (now->freezes != was->freezes && !now->no_grad && !was->no_grad) {
         char text[256];
-        str_printf(out, "xt_freeze or xt_unfreeze at %s changed which parameters are trained",
+        str_printf(out, "xt_freeze, xt_unfreeze or xt_lora at %s changed which parameters are trained",
                    src_text(now->switched_at.frozen, text, sizeof text));
     } else if (now->no_grad != was->no_grad && (now->backward || was->backward)) {
         /* After the mode: layers turn gradients off for themselves in one of the two. Of steps without a backward pass
@@ -30,32 +30,89 @@ bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64
     return true;
 }
 
+/* --- layers that come or go --- */
+static bool has_parameter(const lazy_node *nodes, size_t n, uint32_t path) {
+    for (size_t i = 0; i < n && explain_is_input(&nodes[i]); i++)
+        if (nodes[i].role == LAZY_PARAMETER && nodes[i].path == path) return true;
+    return false;
+}
+
+/* A parameter of a that b has not; *out_shared: there is one in both. */
+static const lazy_node *parameter_of_one(const lazy_node *a, size_t na, const lazy_node *b, size_t nb,
+                                         bool *out_shared) {
+    const lazy_node *found = NULL;
+    for (size_t i = 0; i < na && explain_is_input(&a[i]); i++) {
+        if (a[i].role != LAZY_PARAMETER || !a[i].path) continue;
+        bool both = has_parameter(b, nb, a[i].path);
+        *out_shared |= both;
+        if (!both && !found) found = &a[i];
+    }
+    return found;
+}
+
+bool explain_parameters(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p) {
+    bool shared = false;
+    const lazy_node *more = parameter_of_one(nodes, n, p->nodes, p->n_nodes, &shared),
+                    *less = parameter_of_one(p->nodes, p->n_nodes, nodes, n, &shared);
+    char at[256];
+    bool trained = now->backward && p->flags.backward;
+    if (!shared || (!more && !less) || !trained || now->mode != p->flags.mode || now->autocast != p->flags.autocast)
+        return false;
+    if (more) {
+        str_append(out, "new: ");
+        explain_describe(out, more, false);
+        str_printf(out, ", which the step of program %lld has not", (long long)p->number);
+    } else {
+        str_printf(out, "the step of program %lld also has ", (long long)p->number);
+        explain_describe(out, less, false);
+    }
+    if (now->freezes != p->flags.freezes)
+        str_printf(out, "; xt_freeze, xt_unfreeze or xt_lora at %s changed which are trained",
+                   src_text(now->switched_at.frozen, at, sizeof at));
+    return true;
+}
+
 /* --- calls that make an update another --- */
 /* An array of another size makes a program whatever else the step did. */
 static bool has_other_shapes(const lazy_node *nodes, size_t n, const lazy_program *p) {
     str ignored = STR_INIT;
     const char *advice = NULL;
-    bool is_shape = explain_inputs(&ignored, nodes, n, p, &advice) == LAZY_WHY_SHAPE;
+    bool is_shape = explain_inputs(&ignored, NULL, nodes, n, p, &advice) == LAZY_WHY_SHAPE;
     str_free(&ignored);
     return is_shape;
 }
 
-bool explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p) {
+static bool other_optimizers(str *out, const lazy_flags *now, const lazy_flags *was) {
+    char here[256], there[256];
+    if (now->optimizers == was->optimizers || !now->optimizer || !was->optimizer) return false;
+    str_printf(out, "xt_%s made at %s steps, in place of xt_%s made at %s", now->optimizer,
+               src_text(now->optimizer_at, here, sizeof here), was->optimizer,
+               src_text(was->optimizer_at, there, sizeof there));
+    return true;
+}
+
+lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p,
+                       const char **advice) {
     const lazy_flags *was = &p->flags;
     char text[256];
-    if (!now->updates || !was->updates || has_other_shapes(nodes, n, p)) return false;
-    if (now->momenta != was->momenta)
+    lazy_why why = LAZY_WHY_FLAG;
+    if (!now->updates || !was->updates || has_other_shapes(nodes, n, p)) return LAZY_WHY_KNOWN;
+    if (now->updates == was->updates && other_optimizers(out, now, was)) {
+        why = LAZY_WHY_OTHER_STEP;
+        *advice = "the steps of each optimizer are a program";
+    } else if (now->momenta != was->momenta) {
         str_printf(out, "xt_optimizer_set_momentum at %s gave an optimizer a momentum, or one that is data from now on",
                    src_text(now->switched_at.momentum, text, sizeof text));
-    else if (now->assigns != was->assigns && now->assigned_at)
-        str_printf(out, "the step's xt_assigns are others, the last at %s",
-                   src_text(now->assigned_at, text, sizeof text));
-    else if (now->assigns != was->assigns)
-        str_printf(out, "no xt_assign at %s in this step", src_text(was->assigned_at, text, sizeof text));
-    else
-        return false;
+    } else if (now->assigns != was->assigns) {
+        if (now->assigned_at)
+            str_printf(out, "the step's xt_assigns are others, the last at %s",
+                       src_text(now->assigned_at, text, sizeof text));
+        else
+            str_printf(out, "no xt_assign at %s in this step", src_text(was->assigned_at, text, sizeof text));
+    } else
+        return LAZY_WHY_KNOWN;
     str_printf(out, " (program %lld)", (long long)p->number);
-    return true;
+    return why;
 }
 
 /* --- micro-batches --- */

@@ -5,15 +5,29 @@ static bool is_pack(const lazy_node *n) {
     return explain_is_input(n) && !n->src && !n->path;
 } /* numbers of the step, see scalar.c */
 
-static bool only_fewer_samples(const lazy_node *now, const lazy_node *was) {
-    if (now->role != LAZY_BATCH || now->type->rank != was->type->rank || now->type->rank == 0 ||
-        now->type->dims[0] >= was->type->dims[0])
-        return false;
-    return memcmp(now->type->dims + 1, was->type->dims + 1, (now->type->rank - 1) * sizeof *now->type->dims) == 0;
+/* The samples of a batch, and nothing else, are others. */
+static bool only_samples(const ir_type *now, const ir_type *was) {
+    return now->rank == was->rank && now->rank && now->dims[0] != was->dims[0] &&
+           memcmp(now->dims + 1, was->dims + 1, (now->rank - 1) * sizeof *now->dims) == 0;
+}
+
+static const char *advice_of_shape(const lazy_node *now, const lazy_node *was, const lazy_flags *here,
+                                   const lazy_flags *there) {
+    if (now->kept)
+        return "a kept tensor that grows is a program in each step: write into one of fixed size (xt_index_copy), or "
+               "keep a sum and a count";
+    if (now->role != LAZY_BATCH) return NULL;
+    if (!only_samples(now->type, was->type)) return "pad the data to a few fixed sizes (buckets): each is a program";
+    if (here && (here->batch.partial || there->batch.partial))
+        return "last batch of the epoch; use .drop_last = XT_ON or .pad_last = XT_ON of the loader";
+    if (here && here->batch.loader != there->batch.loader)
+        return "a batch of another loader: loaders with the same .batch share a program";
+    return "each batch size is a program";
 }
 
 /* The first input of another type; packs of numbers come and go with the ops that use them. */
-lazy_why explain_inputs(str *out, const lazy_node *a, size_t na, const lazy_program *p, const char **advice) {
+lazy_why explain_inputs(str *out, const lazy_flags *flags, const lazy_node *a, size_t na, const lazy_program *p,
+                        const char **advice) {
     size_t i = 0, k = 0;
     for (;; i++, k++) {
         while (i < na && is_pack(&a[i])) i++;
@@ -28,43 +42,63 @@ lazy_why explain_inputs(str *out, const lazy_node *a, size_t na, const lazy_prog
     explain_became(out, now, was, p->number);
     if (now->type->dtype != was->type->dtype) return LAZY_WHY_DTYPE;
     explain_dims(out, now->type, was->type);
-    if (only_fewer_samples(now, was))
-        *advice = "last batch of the epoch; use .drop_last = XT_ON or .pad_last = XT_ON of the loader";
-    else if (now->role == LAZY_BATCH)
-        *advice = "pad the data to a few fixed sizes (buckets): each is a program";
+    *advice = advice_of_shape(now, was, flags, &p->flags);
     return LAZY_WHY_SHAPE;
 }
 
-/* A number of the caller's that changed: a constant of the old program, data (a slice of the step's numbers) or another
- * constant in the new one. */
-static bool explain_number(str *out, explain_list a, explain_list b, const lazy_program *p) {
+/* A number of the caller's that changed in this step: a part of every program before, data (a slice of the step's
+ * numbers) in the new one. A number that changes nothing (x to the power of 1) may have had no op at all. */
+static bool explain_number(str *out, explain_list a, const lazy_program *p) {
     char at[256];
     double was, now;
-    for (size_t i = 0; i < b.n; i++) { /* recorded just now: only a number of this step can have been noted */
-        if (!explain_is_constant(&b.at[i]) || !lazy_number_changed(b.at[i].src, &was, &now)) continue;
-        bool still = false, there = false;
-        for (size_t k = 0; k < a.n; k++) {
-            if (a.at[k].src != b.at[i].src) continue;
-            there = true;
-            still |= explain_is_constant(&a.at[k]) && a.at[k].text == b.at[i].text;
-        }
-        if (still || !there) continue;
+    for (size_t i = 0; i < a.n; i++) {
+        if (!lazy_number_changed(a.at[i].src, &was, &now)) continue;
         str_printf(out,
                    "the number at %s changed from %g to %g: it was a constant of program %lld and is data from now on",
-                   src_text(b.at[i].src, at, sizeof at), was, now, (long long)p->number);
+                   src_text(a.at[i].src, at, sizeof at), was, now, (long long)p->number);
         return true;
     }
     return false;
 }
 
-/* An option that is a constant where it is not given, a first state's zeros. */
-static void constant_or_tensor(str *out, const lazy_node *now, const lazy_node *was, int64_t program) {
-    if (!now->path || now->path != was->path || now->src != was->src ||
-        explain_is_constant(now) == explain_is_constant(was))
-        return;
+/* All ops at this path are constants, or none is. */
+static bool all_alike(explain_list l, uint32_t path, bool constant) {
+    for (size_t i = 0; i < l.n; i++)
+        if (l.at[i].path == path && explain_is_constant(&l.at[i]) != constant) return false;
+    return true;
+}
+
+/* An option that is a constant where it is not given, a first state's zeros: it has a path of its own, under which
+ * nothing else is. */
+static bool is_option(const lazy_node *now, const lazy_node *was, explain_list a, explain_list b) {
+    if (!now->path || now->path != was->path || now->src != was->src || now->role != was->role) return false;
+    bool constant = explain_is_constant(now);
+    return constant != explain_is_constant(was) && all_alike(a, now->path, constant) &&
+           all_alike(b, now->path, !constant);
+}
+
+static void constant_or_tensor(str *out, const lazy_node *now, int64_t program) {
+    bool constant = explain_is_constant(now);
     str_printf(out, "; %s is a %s in program %lld and a %s now, each a program of its own: give a tensor in every step",
-               intern_text(now->path), explain_is_constant(was) ? "constant" : "tensor", (long long)program,
-               explain_is_constant(now) ? "constant" : "tensor");
+               intern_text(now->path), constant ? "tensor" : "constant", (long long)program,
+               constant ? "constant" : "tensor");
+}
+
+/* What xt_log leaves for the host: its size says how many names there are. */
+static bool is_log(const lazy_node *n) {
+    return n->path && strcmp(intern_text(n->path), "log") == 0;
+}
+
+static lazy_why explain_log(str *out, const lazy_node *now, const lazy_node *was, const lazy_program *p,
+                            const char **advice) {
+    char at[256];
+    if (!now || !was || !is_log(now) || !is_log(was)) return LAZY_WHY_KNOWN;
+    const lazy_node *n = now->src == p->src ? was : now; /* what a boundary fills in has its line */
+    str_printf(out, "what xt_log writes at %s has other names than in program %lld", src_text(n->src, at, sizeof at),
+               (long long)p->number);
+    *advice = "each set of names is a program: log under names that stay, and a number that changes as a value "
+              "(xt_log_value)";
+    return LAZY_WHY_OPS;
 }
 
 /* Ops whose attributes say how large the result is. */
@@ -102,41 +136,63 @@ static const char *advice_of_constant(const lazy_node *n) {
            "a mask made on the host (xt_from_array) with xt_where in place of xt_triu and xt_tril";
 }
 
-lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice) {
-    explain_list a = explain_list_of(nodes, n), b = explain_list_of(p->nodes, p->n_nodes);
-    size_t i = explain_first_other(a, b), same = explain_common_prefix(nodes, n, p->nodes, p->n_nodes);
-    lazy_why why = LAZY_WHY_OPS;
-    if (explain_number(out, a, b, p)) return LAZY_WHY_CONSTANT;
-    if (i >= a.n && i >= b.n) { /* the same ops at the same lines: with other attributes, or on other operands */
-        const lazy_node *now = same < n ? &nodes[same] : NULL, *was = same < p->n_nodes ? &p->nodes[same] : NULL;
-        if (now && was && now->text != was->text) {
-            explain_became(out, now, was, p->number);
-            if (explain_is_constant(now)) {
-                why = LAZY_WHY_CONSTANT;
-                *advice = advice_of_constant(now);
-            } else if (now->code == was->code && now->src == was->src)
-                *advice = advice_of_numbers(now);
-        } else {
-            if (now) explain_describe(out, now, true);
-            str_printf(out, " has other operands than in program %lld", (long long)p->number);
+/* The same ops at the same lines: with other attributes, or on other operands. */
+static lazy_why explain_attributes(str *out, const lazy_node *now, const lazy_node *was, const lazy_program *p,
+                                   const char **advice) {
+    if (now && was && now->text != was->text) {
+        explain_became(out, now, was, p->number);
+        if (explain_is_constant(now)) {
+            *advice = advice_of_constant(now);
+            return LAZY_WHY_CONSTANT;
         }
-    } else if (i >= a.n) {
+        if (now->code == was->code && now->src == was->src) *advice = advice_of_numbers(now);
+        return LAZY_WHY_OPS;
+    }
+    if (now) explain_describe(out, now, true);
+    str_printf(out, " has other operands than in program %lld", (long long)p->number);
+    return LAZY_WHY_OPS;
+}
+
+/* Other ops from op i on. */
+static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t i, const lazy_program *p,
+                               const char **advice) {
+    if (i >= a.n) {
         str_printf(out, "program %lld goes on with ", (long long)p->number);
         explain_describe(out, &b.at[i], true);
         str_append(out, "; this one ends before it");
-    } else if (i >= b.n) {
+        return LAZY_WHY_OPS;
+    }
+    if (i >= b.n) {
         str_append(out, "new: ");
         explain_describe(out, &a.at[i], true);
         str_printf(out, "; program %lld ended before it", (long long)p->number);
-    } else {
-        explain_became(out, &a.at[i], &b.at[i], p->number);
-        constant_or_tensor(out, &a.at[i], &b.at[i], p->number);
-        if (a.at[i].code == b.at[i].code && a.at[i].src == b.at[i].src && a.at[i].type && b.at[i].type) {
-            why = why_other_type(&a.at[i], &b.at[i]);
-            if (why == LAZY_WHY_SHAPE) explain_dims(out, a.at[i].type, b.at[i].type);
-            if (why == LAZY_WHY_OPS) *advice = advice_of_numbers(&a.at[i]);
-        } else if (is_new_cast(a, b, i) || is_new_cast(b, a, i))
-            why = LAZY_WHY_DTYPE;
+        return LAZY_WHY_OPS;
     }
-    return why;
+    const lazy_node *now = &a.at[i], *was = &b.at[i];
+    explain_became(out, now, was, p->number);
+    if (is_option(now, was, a, b)) constant_or_tensor(out, now, p->number);
+    if (now->code == was->code && now->src == was->src && now->type && was->type) {
+        lazy_why why = why_other_type(now, was);
+        if (why == LAZY_WHY_SHAPE) explain_dims(out, now->type, was->type);
+        if (why == LAZY_WHY_OPS) *advice = advice_of_numbers(now);
+        return why;
+    }
+    return is_new_cast(a, b, i) || is_new_cast(b, a, i) ? LAZY_WHY_DTYPE : LAZY_WHY_OPS;
+}
+
+lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice) {
+    explain_list a = explain_list_of(nodes, n), b = explain_list_of(p->nodes, p->n_nodes);
+    size_t i = explain_first_other(a, b), same = explain_common_prefix(nodes, n, p->nodes, p->n_nodes);
+    const lazy_node *now = i < a.n ? &a.at[i] : NULL, *was = i < b.n ? &b.at[i] : NULL;
+    lazy_why why = LAZY_WHY_KNOWN;
+    bool option = now && was && is_option(now, was, a, b);
+    if (!option) why = explain_kept(out, nodes, n, p, advice);
+    if (!why && !option) why = explain_repeats(out, a, b, p->number, advice);
+    if (!why && explain_number(out, a, p)) why = LAZY_WHY_CONSTANT;
+    if (!why) why = explain_log(out, now, was, p, advice);
+    if (why) return why;
+    if (i >= a.n && i >= b.n)
+        return explain_attributes(out, same < n ? &nodes[same] : NULL, same < p->n_nodes ? &p->nodes[same] : NULL, p,
+                                  advice);
+    return explain_others(out, a, b, i, p, advice);
 }

@@ -46,7 +46,7 @@ void explain_describe(str *out, const lazy_node *n, bool with_text) {
 }
 
 void explain_became(str *out, const lazy_node *now, const lazy_node *was, int64_t program) {
-    bool same = now->code == was->code && now->role == was->role,
+    bool same = now->code == was->code && now->role == was->role && now->path == was->path,
          dtype = now->type && was->type && now->type->dtype != was->type->dtype;
     bool texts = same && now->text != was->text, types = now->type != was->type;
     bool moved = same && !texts && !types; /* the same thing at another place of the program: nothing became anything */

@@ -87,7 +87,7 @@ static void hash_op(walk *w, ir_op *op, bool top) {
         w->h = before;
         return;
     }
-    lazy_node node = {op->code, op->src, op->path, op->n_out ? op->out[0].type : NULL, w->h.lo, LAZY_ACTIVATION, 0};
+    lazy_node node = {op->code, op->src, op->path, op->n_out ? op->out[0].type : NULL, w->h.lo, LAZY_ACTIVATION, 0, 0};
     if (!VEC_PUSH(w->nodes, w->n, w->cap, node)) w->failed = true;
     w->h = hash_mix(before, w->h);
 }
@@ -236,6 +236,7 @@ xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node
                           b->args[place]->type,
                           ((uint64_t)b->args[place]->type->id << 20) + i,
                           buf ? buf->info.role : LAZY_VALUE,
+                          buf ? buf->info.kept : 0,
                           0};
         if (leaf->layout) node.hash ^= (uint64_t)leaf->layout->text << 44;
         if (!VEC_PUSH(w.nodes, w.n, w.cap, node)) w.failed = true;

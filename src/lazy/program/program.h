@@ -12,6 +12,7 @@ typedef struct lazy_node { /* what a report can say about one op of a known prog
     const ir_type *type;
     uint64_t hash; /* of attributes and structure */
     lazy_role role; /* of an argument */
+    src_id kept; /* of an argument: where xt_keep was called for it; 0: nowhere */
     uint32_t text; /* interned: the op's attributes, or the argument's layout; filled in by lazy_describe_nodes */
 } lazy_node;
 /* Who is behind a program's ops and inputs, for messages. Counted: a step in flight may outlive its program. */
@@ -48,6 +49,7 @@ typedef struct lazy_program {
     device_exec_stats stats;
     lazy_flags flags; /* that it was recorded with */
     src_id src; /* the boundary or read it was made for */
+    int64_t step; /* in which it was made */
     bool uses_collectives;
     lazy_last_collective last_collective; /* for what other ranks are told */
     hash128 rank_key; /* of `rank_nodes`: what the ranks of a program with collectives agree on (rank_check.c) */

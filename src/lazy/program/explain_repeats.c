@@ -1,0 +1,159 @@
+/* Steps of the same lines that differ in how often these came: tensors that were kept from steps before, loops in the
+ * step that run another number of times. */
+#include <stdlib.h>
+
+#include "lazy/program/explain.h"
+
+/* --- kept tensors --- */
+static size_t kept_at(const lazy_node *nodes, size_t n, src_id line) {
+    size_t k = 0;
+    for (size_t i = 0; i < n && explain_is_input(&nodes[i]); i++) k += nodes[i].kept == line;
+    return k;
+}
+
+static bool keeps_at(const lazy_program *p, src_id line) {
+    for (size_t i = 0; i < p->n_requesters; i++)
+        if (p->requesters[i].what && strcmp(p->requesters[i].what, "xt_keep") == 0 && p->requesters[i].src == line)
+            return true;
+    return false;
+}
+
+static bool has_line(explain_list l, src_id line) {
+    for (size_t i = 0; i < l.n; i++)
+        if (l.at[i].src == line) return true;
+    return false;
+}
+
+bool explain_has_lines(explain_list a, explain_list b) {
+    for (size_t i = 0; i < b.n; i++)
+        if (!has_line(a, b.at[i].src)) return false;
+    return true;
+}
+
+static const lazy_node *only_in(explain_list a, explain_list b) {
+    for (size_t i = 0; i < a.n; i++)
+        if (!has_line(b, a.at[i].src)) return &a.at[i];
+    return NULL;
+}
+
+lazy_why explain_kept(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice) {
+    char at[256];
+    for (size_t i = 0; i < n && explain_is_input(&nodes[i]); i++) {
+        src_id line = nodes[i].kept;
+        if (!line) continue;
+        size_t now = kept_at(nodes, n, line), was = kept_at(p->nodes, p->n_nodes, line);
+        if (now <= was || !keeps_at(p, line)) continue;
+        src_text(line, at, sizeof at);
+        if (was) {
+            str_printf(out, "%zu tensors that xt_keep keeps at %s come in (%zu in program %lld)", now, at, was,
+                       (long long)p->number);
+            *advice = "a list that grows is a program in each step: keep a sum and a count, or write into one tensor "
+                      "of fixed size (xt_index_copy)";
+            return LAZY_WHY_OPS;
+        }
+        str_printf(out, "what xt_keep keeps at %s comes from the step before; program %lld is of the first step", at,
+                   (long long)p->number);
+        const lazy_node *made =
+            only_in(explain_list_of(p->nodes, p->n_nodes), explain_list_of(nodes, n)); /* in front of the loop */
+        if (made) {
+            str_append(out, ", in which it comes from ");
+            explain_describe(out, made, false);
+        }
+        *advice =
+            "a first value that is data too (xt_state with xt_assign in place of xt_keep, or xt_from_array) needs "
+            "no program of its own";
+        return LAZY_WHY_OPS;
+    }
+    return LAZY_WHY_KNOWN;
+}
+
+/* --- loops in the step --- */
+typedef struct op_count {
+    src_id src;
+    ir_opcode code;
+    size_t n;
+    const lazy_node *one;
+} op_count;
+
+/* They come and go with numbers that become data, and with shapes that fit. */
+static bool is_small(ir_opcode code) {
+    return code == OP_constant || code == OP_slice || code == OP_reshape || code == OP_broadcast_in_dim ||
+           code == OP_convert;
+}
+
+static int by_place(const void *a, const void *b) {
+    const op_count *x = a, *y = b;
+    if (x->src != y->src) return x->src < y->src ? -1 : 1;
+    return x->code < y->code ? -1 : x->code > y->code;
+}
+
+/* Sorted, each place once. base_free; NULL: no memory. */
+static op_count *count_ops(explain_list l, size_t *out_n) {
+    op_count *c = base_malloc((l.n + 1) * sizeof *c);
+    size_t n = 0, k = 0;
+    if (!c) return NULL;
+    for (size_t i = 0; i < l.n; i++)
+        if (!is_small(l.at[i].code)) c[n++] = (op_count){l.at[i].src, l.at[i].code, 1, &l.at[i]};
+    qsort(c, n, sizeof *c, by_place);
+    for (size_t i = 0; i < n; i++)
+        if (k && by_place(&c[k - 1], &c[i]) == 0)
+            c[k - 1].n++;
+        else
+            c[k++] = c[i];
+    *out_n = k;
+    return c;
+}
+
+/* Of the ops of one line, the first of which are a and b: whether all come in the same ratio, which is not 1. Sums
+ * apart (gradients of what is used n times are n-1 of them), where there are others. */
+static bool in_ratio(const op_count *a, size_t na, const op_count *b, size_t nb, const op_count **out_now,
+                     size_t *out_was) {
+    src_id line = a->src;
+    bool others = false;
+    for (size_t i = 0; i < na && a[i].src == line; i++) others |= a[i].code != OP_add;
+    *out_now = NULL;
+    for (size_t i = 0, k = 0; i < na && a[i].src == line; i++) {
+        if (others && a[i].code == OP_add) continue;
+        while (k < nb && b[k].src == line && b[k].code < a[i].code) k++;
+        if (k == nb || b[k].src != line || b[k].code != a[i].code) return false;
+        if (!*out_now) {
+            *out_now = &a[i];
+            *out_was = b[k].n;
+        } else if (a[i].n * *out_was != b[k].n * (*out_now)->n)
+            return false;
+    }
+    return *out_now && (*out_now)->n != *out_was;
+}
+
+/* The last such line of the trace: what a loop's lines call is recorded before them. */
+static const op_count *find_repeat(const op_count *a, size_t na, const op_count *b, size_t nb, size_t *out_was) {
+    const op_count *last = NULL, *one;
+    size_t was = 0;
+    for (size_t i = 0, k = 0; i < na; i++) {
+        if (i && a[i].src == a[i - 1].src) continue;
+        while (k < nb && b[k].src < a[i].src) k++;
+        if (k == nb || b[k].src != a[i].src || !in_ratio(a + i, na - i, b + k, nb - k, &one, &was)) continue;
+        if (last && one->one < last->one) continue;
+        last = one;
+        *out_was = was;
+    }
+    return last;
+}
+
+lazy_why explain_repeats(str *out, explain_list a, explain_list b, int64_t program, const char **advice) {
+    if (a.n == b.n || !explain_has_lines(a, b) || !explain_has_lines(b, a)) return LAZY_WHY_KNOWN;
+    size_t na = 0, nb = 0, was = 0;
+    op_count *now = count_ops(a, &na), *then = count_ops(b, &nb);
+    const op_count *one = now && then ? find_repeat(now, na, then, nb, &was) : NULL;
+    bool found = one != NULL;
+    if (found) {
+        explain_describe(out, one->one, false);
+        str_printf(out, " comes %zu time%s (%zu in program %lld)", one->n, one->n == 1 ? "" : "s", was,
+                   (long long)program);
+        *advice = "what a loop or an `if` runs another number of times is a program for each number: let it run as "
+                  "often in every step, with xt_where or a mask for what is not there";
+    }
+    base_free(now);
+    base_free(then);
+    return found ? LAZY_WHY_OPS : LAZY_WHY_KNOWN;
+}
