@@ -142,8 +142,7 @@ static void warn_late(const lazy_event *e) {
 }
 
 /* Steps one after the other that each needed a program of their own: what varies will not stop to. A loop of reads
- * without a boundary (a sampling loop) is all one step: its reads at one line count, where a shape is what varies. Told
- * once. */
+ * without a boundary (a sampling loop) is all one step: its reads at one line count. Told once. */
 static void note_streak(const lazy_event *e) {
     enum { STREAK = 8 };
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -152,8 +151,8 @@ static void note_streak(const lazy_event *e) {
     static src_id line;
     pthread_mutex_lock(&lock);
     bool made = e->source != LAZY_FROM_MEMORY, varies = made && !e->expected && e->why != LAZY_WHY_EVICTED;
-    bool reads = varies && e->forced && e->step == last && e->src == line && e->why == LAZY_WHY_SHAPE;
-    if (reads) streak++;
+    bool reads = e->forced && e->step == last && e->src == line && e->why != LAZY_WHY_READ;
+    if (reads) streak = varies ? streak + 1 : 0;
     if (varies && e->step > last) streak = e->step == last + 1 ? streak + 1 : 1, line = e->src;
     if (varies && e->step > last) last = e->step;
     bool due = varies && streak == STREAK;
@@ -174,9 +173,9 @@ static void tell(const lazy_event *e) {
     diag_event_json(e);
     diag_profile_event(e);
     if (e->forced && !debug) note_forced(e);
-    if (e->source == LAZY_FROM_MEMORY && !debug) return;
     bool made = e->source != LAZY_FROM_MEMORY;
-    if (made && !(debug & DIAG_COMPILE_WORD)) note_streak(e);
+    if ((made || e->forced) && !(debug & DIAG_COMPILE_WORD)) note_streak(e);
+    if (!made && !debug) return;
     if (made && debug & DIAG_COMPILE_WORD)
         report_compile(e);
     else if (e->source == LAZY_COMPILED && !e->forced)

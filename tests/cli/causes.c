@@ -461,6 +461,21 @@ static void open_step(void) {
     }
 }
 
+static void open_state(void) {
+    unsetenv("XT_DEBUG");
+    xt_tensor state = xt_state("state", XT_F32, 8);
+    for (int i = 0; i < 12; i++) {
+        xt_assign(state, xt_add(xt_sin(state), some(8)));
+        xt_item(xt_sum(state)); /* @decoded */
+    }
+}
+
+/* Which numbers an op is made with, and not a shape. */
+static void places_read(void) {
+    unsetenv("XT_DEBUG");
+    for (int i = 0; i < 12; i++) xt_item(xt_sum(xt_exp(xt_slice(some(24), 0, i, i + 4)))); /* @window */
+}
+
 static xt_tensor doubled(const xt_tensor *in, int n, void *user) {
     (void)n;
     (void)user;
@@ -550,6 +565,8 @@ int train(const char *what) {
                {"lora", low_rank},
                {"power", power},
                {"open", open_step},
+               {"open_state", open_state},
+               {"places", places_read},
                {"behind", behind_call},
                {"loaders", two_loaders},
                {"names", log_names},

@@ -107,6 +107,9 @@ lora        ^compile 2: .* why: other ops: new: parameter fc.lora_A.weight f32\[
 power       ^compile 2: .* why: new scalar constant: the number at @power changed from 1 to 2
 open        ^compile 2: .* for value read .* why: another step: .* and another one now: 2 optimizer steps stand in front
             of it in this step .1 in program 1., as nothing has ended the step in between: xt_mark_step
+open_state  ^8 reads in a row each needed a new program, the last at @decoded: another step: .* as nothing has ended the
+            step in between: xt_mark_step.. at the end of each iteration ends its step .XT210
+places      ^8 reads in a row each needed a new program, the last at @window: other ops: .* xt_index_select.*XT210
 behind      ^compile 2: .* why: value read: xt_item at @behind reads a value before its step has ended: it needs a
             program for itself: xt_when_ready
 loaders     ^compile 2: .* for loader at @other_loader, .* dim 0 from 6 to 4: a batch of another loader: loaders
@@ -123,7 +126,7 @@ for p in $builds; do
         for mark in first shape dims evaluates alog blog constant keep flag cast_in cast mode turned dtype axis place \
             sine exponential evicted read print checkpoint loader micro assigned sized built row sampled \
             endless assign momentum bound cut h0 cell wait carry zeros listed loop adam sgd mid lora \
-            power open behind other_loader named end; do
+            power open decoded window behind other_loader named end; do
             want=${want//@$mark/[^ ]*$(at "$mark")}
         done
         (cd "$tmp" && timeout 60 "./$p" "$name") >"$tmp/out" 2>&1
