@@ -126,38 +126,64 @@ static ir_value *reduced(ir_builder *b, ir_opcode op, ir_value *x) {
     return rank ? ir_reduce(b, op, x, rank, dims) : x;
 }
 
-/* What is added (or, for p = infinity, compared) over all gradients; its p-th root is the norm. */
-static ir_value *norm_part(ir_builder *b, ir_value *x, double p) {
+/* Which norm: a number of the program, or, once it has changed from step to step, data. */
+typedef struct norm_kind {
+    double p;
+    ir_value *power, *root; /* scalars p and 1 / p; NULL: constants */
+} norm_kind;
+
+static ir_value *raised(ir_builder *b, ir_value *x, ir_value *data, double v) {
     if (!x) return NULL;
-    if (p == 2) return reduced(b, OP_add, ir_multiply(b, x, x));
-    ir_value *a = ir_abs(b, x);
-    if (isinf(p)) return reduced(b, OP_maximum, a);
-    return reduced(b, OP_add, p == 1 || !a ? a : ir_power(b, a, ir_splat(b, a->type, p)));
+    if (!data) return ir_power(b, x, ir_splat(b, x->type, v));
+    return ir_power(b, x, ops_broadcast(b, ir_convert(b, data, x->type->dtype), x->type->rank, x->type->dims));
 }
 
-ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, double p) {
-    ir_value *total = NULL;
-    xt_dtype dtype = XT_F32;
+/* What is added (or, for p = infinity, compared) over all gradients; its p-th root is the norm. */
+static ir_value *norm_part(ir_builder *b, ir_value *x, const norm_kind *k) {
+    if (!x) return NULL;
+    if (!k->power && k->p == 2) return reduced(b, OP_add, ir_multiply(b, x, x));
+    ir_value *a = ir_abs(b, x);
+    if (isinf(k->p)) return reduced(b, OP_maximum, a);
+    return reduced(b, OP_add, !k->power && k->p == 1 ? a : raised(b, a, k->power, k->p));
+}
+
+static xt_dtype widest(ir_value *const *values, size_t n) {
     for (size_t i = 0; i < n; i++)
-        if (values[i] && values[i]->type->dtype == XT_F64) dtype = XT_F64;
+        if (values[i] && values[i]->type->dtype == XT_F64) return XT_F64;
+    return XT_F32;
+}
+
+static ir_value *norm_of(ir_builder *b, ir_value *const *values, size_t n, const norm_kind *k) {
+    ir_value *total = NULL;
+    xt_dtype dtype = widest(values, n);
     for (size_t i = 0; i < n; i++) {
         ir_value *s = norm_part(
             b, values[i] && xt_dtype_size(values[i]->type->dtype) < 4 ? ir_convert(b, values[i], XT_F32) : values[i],
-            p);
+            k);
         if (!s) return NULL;
         s = ir_convert(b, s, dtype);
-        total = !total ? s : isinf(p) ? ir_maximum(b, total, s) : ir_add(b, total, s);
+        total = !total ? s : isinf(k->p) ? ir_maximum(b, total, s) : ir_add(b, total, s);
     }
     if (!total) return ir_splat(b, ir_scalar(dtype), 0);
-    if (p == 1 || isinf(p)) return total;
-    return p == 2 ? ir_sqrt(b, total) : ir_power(b, total, ir_splat(b, total->type, 1 / p));
+    if (isinf(k->p) || (!k->power && k->p == 1)) return total;
+    return !k->power && k->p == 2 ? ir_sqrt(b, total) : raised(b, total, k->root, 1 / k->p);
+}
+
+ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, double p) {
+    return norm_of(b, values, n, &(norm_kind){.p = p});
+}
+
+/* Infinity is another op, and stays one. */
+static norm_kind kind_of(const xt_src *src, const char *what, const gradients *g, double p) {
+    xt_dtype t = widest(g->values, g->n);
+    if (isinf(p) || !ops_number_moves(src, what, t, p)) return (norm_kind){.p = p};
+    xt_tensor power = lazy_scalar(src, t, p), root = lazy_scalar(src, t, 1 / p);
+    lazy_begin(src);
+    return (norm_kind){p, lazy_value(power), lazy_value(root)};
 }
 
 ir_value *gradients_limit(const xt_src *src, const char *what, const gradients *g, double max) {
-    xt_dtype t = XT_F32;
-    for (size_t i = 0; i < g->n; i++)
-        if (g->values[i] && g->values[i]->type->dtype == XT_F64) t = XT_F64;
-    return ops_number(src, what, t, max, NULL);
+    return ops_number(src, what, widest(g->values, g->n), max, NULL);
 }
 
 void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, ir_value *max) {
@@ -265,8 +291,9 @@ static xt_tensor clip(const xt_src *src, gradients *g, const char *what, double 
     if (!g->n) tell_nothing(src, what);
     xt_no_grad_begin();
     ir_value *limit = isfinite(max) ? gradients_limit(src, what, g, max) : NULL;
+    norm_kind kind = kind_of(src, "xt_clip_grad_norm (.norm_type)", g, p);
     ir_builder *b = lazy_begin(src);
-    ir_value *norm = gradients_norm(b, g->values, g->n, p);
+    ir_value *norm = norm_of(b, g->values, g->n, &kind);
     if (isfinite(max)) {
         gradients_clip_norm(b, g, norm, limit);
         gradients_assign(g, what);

@@ -451,6 +451,18 @@ static void power(void) {
     }
 }
 
+static void norm_type(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 5; i++) {
+        backward(m, 8);
+        xt_clip_grad_norm(sgd, 1, .norm_type = 1.5 + i); /* @norm */
+        xt_optimizer_step(sgd);
+        xt_mark_step();
+    }
+    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
+}
+
 /* --- reads of a step that nothing ends --- */
 static void open_step(void) {
     xt_module *m = xt_module_new(net, NULL);
@@ -564,6 +576,7 @@ int train(const char *what) {
                {"layer", new_layer},
                {"lora", low_rank},
                {"power", power},
+               {"norm_type", norm_type},
                {"open", open_step},
                {"open_state", open_state},
                {"places", places_read},
