@@ -3,7 +3,6 @@
 #include <xtrain/ops.h>
 
 #include "nn/nn.h"
-#include "ops/ops.h"
 
 static bool takes_part(const xt_src *src, const char *what, const xt_module *m) {
     if (m->parent)
@@ -34,17 +33,16 @@ static xt_tensor mixed(const xt_src *src, xt_tensor mean, xt_tensor p, xt_tensor
     return xt_where_at(src, whole, p, xt_cast_at(src, xt_lerp_at(src, mean, p, w), xt_dtype_of(p)));
 }
 
-typedef struct weights { /* in the dtypes that averages are computed in; made once a call */
+/* How much of a module's tensors comes in, as data from the first update on, in the dtypes that averages are computed
+ * in; made once a call. */
+typedef struct weights {
     double value;
     xt_tensor single, twice;
 } weights;
 static xt_tensor weight_as(const xt_src *src, weights *w, xt_dtype d) {
     xt_dtype as = d == XT_F64 ? XT_F64 : XT_F32;
     xt_tensor *t = as == XT_F64 ? &w->twice : &w->single;
-    if (!t->slot) {
-        lazy_begin(src);
-        *t = lazy_wrap(ops_number(src, "xt_ema_update (1 - decay)", as, w->value, NULL), "xt_ema_update");
-    }
+    if (!t->slot) *t = lazy_scalar(src, as, w->value);
     return *t;
 }
 
@@ -74,7 +72,7 @@ static nn_entry *partner(const xt_src *src, xt_module *to, const nn_entry *e, bo
 }
 
 static bool update(const xt_src *src, xt_module *to, const xt_module *from, double decay) {
-    weights w = {.value = 1 - decay};
+    weights w = {.value = 1 - decay}, all = {.value = 1};
     xt_no_grad_begin();
     for (size_t i = 0; i < from->root->n && !lazy_pending(); i++) {
         const nn_entry *e = &from->root->entries[i];
@@ -82,8 +80,10 @@ static bool update(const xt_src *src, xt_module *to, const xt_module *from, doub
         bool fresh;
         nn_entry *mine = partner(src, to, e, &fresh);
         if (!mine) break;
-        bool mean = e->is_param && !fresh && ir_dtype_is_float(e->type->dtype);
-        xt_assign_at(src, mine->t, mean ? mixed(src, mine->t, e->t, weight_as(src, &w, e->type->dtype)) : e->t);
+        /* all of the first values come in, by the program that later updates run too */
+        bool mean = e->is_param && ir_dtype_is_float(e->type->dtype);
+        xt_tensor share = mean ? weight_as(src, fresh ? &all : &w, e->type->dtype) : (xt_tensor){0};
+        xt_assign_at(src, mine->t, mean ? mixed(src, mine->t, e->t, share) : e->t);
     }
     xt_no_grad_end_at(src);
     return !lazy_pending();

@@ -463,6 +463,18 @@ static void norm_type(void) {
     printf("compiles: %lld\n", (long long)xt_counter("compiles"));
 }
 
+/* The first values, and any decay. */
+static void average(void) {
+    xt_module *m = xt_module_new(net, NULL), *mean = xt_ema(m);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 5; i++) {
+        train_on(m, sgd, xt_reshape(some(16), 8, 2));
+        xt_ema_update(mean, m, i / 4.0);
+        xt_mark_step();
+    }
+    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
+}
+
 /* --- reads of a step that nothing ends --- */
 static void open_step(void) {
     xt_module *m = xt_module_new(net, NULL);
@@ -577,6 +589,7 @@ int train(const char *what) {
                {"lora", low_rank},
                {"power", power},
                {"norm_type", norm_type},
+               {"average", average},
                {"open", open_step},
                {"open_state", open_state},
                {"places", places_read},

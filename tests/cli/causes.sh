@@ -106,6 +106,7 @@ lora        ^compile 2: .* why: other ops: new: parameter fc.lora_A.weight f32\[
             program 1 has not; xt_freeze, xt_unfreeze or xt_lora at @lora changed which are trained: one more
 power       ^compile 2: .* why: new scalar constant: the number at @power changed from 1 to 2
 norm_type   ^compiles: 2$
+average     ^compiles: 1$
 open        ^compile 2: .* for value read .* why: another step: .* and another one now: 2 optimizer steps stand in front
             of it in this step .1 in program 1., as nothing has ended the step in between: xt_mark_step
 open_state  ^8 reads in a row each needed a new program, the last at @decoded: another step: .* as nothing has ended the
