@@ -41,8 +41,7 @@ static xt_tensor self_attention(const xt_src *src, xt_module *m, const xt_tensor
     xt_tensor scores = scaled_scores(src, qkv[0], qkv[1]);
     if (causal) scores = mask_future(src, scores, -1e30);
     xt_tensor p = xt_softmax_at(src, scores, -1);
-    if (dropout > 0) p = xt_dropout_at(src, m, p, dropout);
-    return xt_matmul_at(src, p, qkv[2]);
+    return xt_matmul_at(src, xt_dropout_at(src, m, p, dropout), qkv[2]);
 }
 
 /* Into how many blocks the positions are cut: each device's of `axes`, if there are any, else tiles. 1: whole; 0 after
@@ -87,7 +86,7 @@ xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name
     for (int i = 0; i < 3; i++) part[i] = split_heads(src, xt_slice_at(src, qkv, 2, i * C, (i + 1) * C), heads);
     bool divided = axes && !drops && blocks == xt_mesh_size(NULL, axes);
     xt_tensor y = blocks > 1 || divided ? nn_ring_attention(src, part, blocks, divided ? axes : NULL, o.causal == XT_ON)
-                                        : self_attention(src, m, part, o.causal == XT_ON, drops ? o.dropout : 0);
+                                        : self_attention(src, m, part, o.causal == XT_ON, o.dropout);
     y = join_heads(src, y);
     lazy_path_pop();
     return xt_linear_at(src, sub, "c_proj", y, C, XT_OPTS(xt_linear_opts, ));
@@ -226,7 +225,7 @@ xt_tensor xt_multihead_attention_at(const xt_src *src, xt_module *m, const char 
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_multihead_attention", name, (xt_tensor){0}, "");
     project_all(&a, (xt_tensor[]){q, k, v}, part);
     xt_tensor p = xt_softmax_at(src, mask_scores(&a, scaled_scores(src, part[0], part[1])), -1);
-    if (o.dropout > 0) p = xt_dropout_at(src, m, p, o.dropout);
+    p = xt_dropout_at(src, m, p, o.dropout);
     xt_tensor y = join_heads(src, xt_matmul_at(src, p, part[2]));
     xt_tensor w = nn_tensor(src, m, name, "out_proj.weight", true, NN_UNIFORM, 1 / sqrt((double)a.E), a.d, 2,
                             (int64_t[]){a.E, a.E});

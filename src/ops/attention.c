@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "ops/expr.h"
+#include "ops/optional.h"
 
 static bool attention_fits(const xt_src *src, const char *what, const ir_type *q, const ir_type *k, const ir_type *v,
                            const xt_sdpa_opts *o, xt_tensor *out) {
@@ -106,6 +107,5 @@ xt_tensor xt_scaled_dot_product_attention_at(const xt_src *src, xt_tensor q, xt_
         ir_value *r = safe_softmax(b, s, seen);
         p = lazy_wrap(r ? ir_convert(b, r, t) : NULL, what);
     }
-    if (o.dropout > 0) p = xt_dropout_fn_at(src, p, o.dropout);
-    return xt_matmul_at(src, p, v);
+    return xt_matmul_at(src, ops_dropped(src, what, p, o.dropout), v);
 }

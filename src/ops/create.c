@@ -19,9 +19,11 @@ xt_tensor xt_range_at(const xt_src *src, double start, double stop, double step,
     int64_t n = count > 0 ? (int64_t)count : 0;
     bool floats = ir_dtype_is_float(dtype);
     xt_dtype work = floats && xt_dtype_size(dtype) < 4 ? XT_F32 : dtype; /* counting in bf16 would stop at 256 */
+    ex_number from = ex_given(src, "xt_range (start)", work, start), by = ex_given(src, "xt_range (step)", work, step);
+    b = lazy_begin(src);
     ir_value *i = ir_iota(b, ir_tensor(work, 1, &n), 0);
-    if (step != 1) i = ex_times(b, i, step);
-    if (start != 0) i = ex_plus(b, i, start);
+    if (!ex_always(by, 1)) i = ir_multiply(b, i, ex_of(b, i, by));
+    if (!ex_always(from, 0)) i = ir_add(b, i, ex_of(b, i, from));
     return lazy_wrap(i ? ir_convert(b, i, dtype) : NULL, "xt_range");
 }
 

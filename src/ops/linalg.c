@@ -8,6 +8,8 @@
 
 #include "ops/expr.h"
 #include "ops/factor.h"
+#include "ops/number.h"
+#include "ops/optional.h"
 
 enum { SOLVE_LIMIT = 64 };
 
@@ -54,11 +56,33 @@ xt_tensor xt_outer_at(const xt_src *src, xt_tensor x, xt_tensor y) {
     return xt_mul_at(src, xt_unsqueeze_at(src, x, 1), y);
 }
 
+static xt_tensor scaled(const xt_src *src, const char *what, xt_tensor x, double v, bool ends_at_0, bool *out_none) {
+    const ir_type *t = lazy_type(x);
+    xt_tensor failed;
+    *out_none = false;
+    if (!t) return x;
+    xt_dtype d = ops_beside_number(t->dtype, v);
+    if (!ops_number_fits(src, what, d, v, true, &failed)) return failed;
+    ex_number n = ex_given(src, what, d, v);
+    *out_none = ends_at_0 && ex_always(n, 0);
+    if (*out_none || ex_always(n, 1)) return x;
+    ir_builder *b = lazy_begin(src);
+    ir_value *a = ir_convert(b, lazy_value(x), d), *k = ex_of(b, a, n), *y = a && k ? ir_multiply(b, a, k) : NULL;
+    if (ends_at_0 && n.data && y) y = ex_keep(b, ex_is(b, k, IR_NE, 0), y, 0);
+    return lazy_wrap(y, what);
+}
+xt_tensor ops_by_alpha(const xt_src *src, xt_tensor x, double alpha) {
+    bool none;
+    return scaled(src, "alpha", x, alpha, false, &none);
+}
+xt_tensor ops_by_beta(const xt_src *src, xt_tensor c, double beta, bool *out_none) {
+    return scaled(src, "beta", c, beta, true, out_none);
+}
+
 /* beta c + alpha x y. */
 static xt_tensor add_product(const xt_src *src, const char *what, xt_tensor c, xt_tensor x, xt_tensor y, uint32_t rank,
                              xt_addmm_opts o) {
     xt_tensor p = product(src, what, x, y, rank, rank);
-    double alpha = o.alpha, beta = o.no_input ? 0 : o.beta;
     const ir_type *tc = lazy_type(c), *tp = lazy_type(p);
     size_t n, bad;
     int64_t dims[XT_MAX_RANK];
@@ -67,9 +91,11 @@ static xt_tensor add_product(const xt_src *src, const char *what, xt_tensor c, x
         (!ops_common_dims(tc, tp, &n, dims, &bad) || n != tp->rank || memcmp(dims, tp->dims, n * sizeof *dims)))
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: the input %s does not broadcast to the product %s", what,
                           ops_shape(tc, &sc), ops_shape(tp, &sp));
-    if (alpha != 1) p = xt_mul_scalar_at(src, p, alpha);
-    if (beta == 0) return p;
-    return xt_add_at(src, beta == 1 ? c : xt_mul_scalar_at(src, c, beta), p);
+    p = ops_by_alpha(src, p, o.alpha);
+    if (o.no_input) return p;
+    bool none;
+    c = ops_by_beta(src, c, o.beta, &none);
+    return none ? p : xt_add_at(src, c, p);
 }
 xt_tensor xt_addmm_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_tensor y, xt_addmm_opts o) {
     return add_product(src, "xt_addmm", c, x, y, 2, o);

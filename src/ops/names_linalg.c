@@ -4,7 +4,7 @@
 
 #include <xtrain/names.h>
 
-#include "ops/ops.h"
+#include "ops/optional.h"
 
 static const xt_list LAST = {1, {-1}}, LAST_TWO = {2, {-2, -1}};
 
@@ -32,10 +32,10 @@ xt_tensor xt_vecdot_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis) {
 }
 
 static xt_tensor weighted(const xt_src *src, xt_tensor c, xt_tensor product, double beta, double alpha) {
-    product = alpha == 1 ? product : xt_mul_scalar_at(src, product, alpha);
-    if (beta == 0) /* c only says the shape, whatever it holds */
-        return xt_add_at(src, xt_full_like_at(src, c, 0), product);
-    return xt_add_at(src, beta == 1 ? c : xt_mul_scalar_at(src, c, beta), product);
+    bool none;
+    product = ops_by_alpha(src, product, alpha);
+    c = ops_by_beta(src, c, beta, &none);
+    return xt_add_at(src, none ? xt_full_like_at(src, c, 0) : c, product); /* it says the shape */
 }
 
 xt_tensor xt_addmv_at(const xt_src *src, xt_tensor c, xt_tensor a, xt_tensor x, double beta, double alpha) {

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "ops/expr.h"
+#include "ops/optional.h"
 
 /* Uniform in [0, 1) in the shape of t, 24 bits. */
 static ir_value *uniform(const xt_src *src, const ir_type *t) {
@@ -134,6 +135,22 @@ xt_tensor xt_bernoulli_at(const xt_src *src, xt_tensor p) {
     return as_dtype(b, hit, t->dtype, "xt_bernoulli");
 }
 
+/* A probability that changes from step to step is data, and 0 a number as others then. */
+xt_tensor ops_dropped(const xt_src *src, const char *what, xt_tensor x, double p) {
+    const ir_type *t = lazy_type(x);
+    bool data = t && ops_number_moves(src, what, XT_F32, p);
+    if (!t || !t->count || (p == 0 && !data)) return x;
+    ir_value *u = uniform(src, ir_with_dtype(t, XT_F32));
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    if (!v || !u) return lazy_wrap(NULL, what);
+    ex_number share = ex_derived(src, XT_F32, data, p),
+              factor = ex_derived(src, v->type->dtype, data, p < 1 ? 1 / (1 - p) : 1);
+    b = lazy_begin(src);
+    ir_value *kept = ir_compare(b, IR_GE, u, ex_of(b, u, share));
+    return lazy_wrap(ex_keep(b, kept, ir_multiply(b, v, ex_of(b, v, factor)), 0), what);
+}
+
 /* x with elements dropped by chance and the others scaled up, so that the expectation stays. */
 xt_tensor xt_dropout_fn_at(const xt_src *src, xt_tensor x, double p) {
     const ir_type *t = lazy_type(x);
@@ -142,16 +159,11 @@ xt_tensor xt_dropout_fn_at(const xt_src *src, xt_tensor x, double p) {
     if (t && !ir_dtype_is_float(t->dtype))
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_dropout_fn: x is %s; floats are needed",
                           xt_dtype_name(t->dtype));
-    ir_value *u = t && t->count && p > 0 ? uniform(src, ir_with_dtype(t, XT_F32)) : NULL;
+    xt_tensor y = ops_dropped(src, "xt_dropout_fn", x, p);
+    if (y.slot != x.slot) return y;
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
-    if (!v || !u)
-        return lazy_wrap(v && p == 0 ? ops_copy(b, v) : v && t->count == 0 ? ops_copy(b, v) : NULL, "xt_dropout_fn");
-    ex_number share = ex_given(src, "xt_dropout_fn", XT_F32, p),
-              factor = ex_given(src, "xt_dropout_fn", v->type->dtype, p < 1 ? 1 / (1 - p) : 1);
-    b = lazy_begin(src);
-    ir_value *kept = ir_compare(b, IR_GE, u, ex_of(b, u, share));
-    return lazy_wrap(ex_keep(b, kept, ir_multiply(b, v, ex_of(b, v, factor)), 0), "xt_dropout_fn");
+    return lazy_wrap(v ? ops_copy(b, v) : NULL, "xt_dropout_fn");
 }
 
 /* --- draws from weights --- */

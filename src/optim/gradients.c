@@ -291,7 +291,7 @@ static xt_tensor clip(const xt_src *src, gradients *g, const char *what, double 
     if (!g->n) tell_nothing(src, what);
     xt_no_grad_begin();
     ir_value *limit = isfinite(max) ? gradients_limit(src, what, g, max) : NULL;
-    norm_kind kind = kind_of(src, "xt_clip_grad_norm (.norm_type)", g, p);
+    norm_kind kind = kind_of(src, ".norm_type", g, p);
     ir_builder *b = lazy_begin(src);
     ir_value *norm = norm_of(b, g->values, g->n, &kind);
     if (isfinite(max)) {
@@ -357,11 +357,12 @@ void xt_module_clip_grad_value_at(const xt_src *src, xt_module *m, double max) {
  * when asked for. */
 xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *o, xt_clip_opts p) {
     gradients g;
-    ir_builder *b = lazy_begin(src);
+    lazy_begin(src);
     if (!o || !clip_options(src, "xt_grad_norm", 1, &p)) return lazy_wrap(NULL, "xt_grad_norm");
     if (o->last && o->last_step == lazy_step()) {
         xt_no_grad_begin();
-        xt_tensor t = lazy_wrap(gradients_norm(b, o->last, o->n_last, p.norm_type), "xt_grad_norm");
+        norm_kind kind = kind_of(src, ".norm_type", &(gradients){.values = o->last, .n = o->n_last}, p.norm_type);
+        xt_tensor t = lazy_wrap(norm_of(lazy_begin(src), o->last, o->n_last, &kind), "xt_grad_norm");
         xt_no_grad_end_at(NULL);
         return t;
     }

@@ -475,6 +475,43 @@ static void average(void) {
     printf("compiles: %lld\n", (long long)xt_counter("compiles"));
 }
 
+/* Numbers that begin at, or come back to, one that needs no op: one program more, then none. */
+static xt_tensor with_option(int which, xt_module *m, xt_tensor x, double v) {
+    xt_tensor row = xt_from_array(numbers, XT_F32, 4), grid = xt_reshape(x, 1, 4, 4);
+    switch (which) {
+    case 0: return xt_addmv(row, x, row, v, 2);
+    case 1: return xt_addmv(row, x, row, 2, v);
+    case 2: return xt_addr(x, row, row, v, 1 - v);
+    case 3: return xt_addmm(x, x, x, .alpha = v, .beta = 1 - v);
+    case 4: return xt_mul(x, xt_range(v, v + 3.5, 1, XT_F32));
+    case 5: return xt_add(x, xt_range(0, 3.5 * (v + 1), v + 1, XT_F32));
+    case 6: return xt_scaled_dot_product_attention(grid, grid, grid, .dropout = v / 4);
+    case 7: return xt_self_attention(m, "a", grid, .heads = 2, .dropout = v / 4);
+    default: return xt_multihead_attention(m, "b", grid, grid, grid, .heads = 2, .dropout = v / 4);
+    }
+}
+
+static xt_tensor numbered(xt_module *m, xt_tensor x, void *user) {
+    static const double values[] = {0, 1, 2, 0.5, 0, 3, 1, 0.25};
+    const int *at = user;
+    return xt_sum(with_option(at[0], m, x, values[at[1]]));
+}
+
+static void beginnings(void) {
+    unsetenv("XT_DEBUG");
+    for (int which = 0; which < 9; which++) {
+        int at[2] = {which, 0};
+        xt_module *m = xt_module_new(numbered, at);
+        int64_t before = xt_counter("compiles");
+        for (; at[1] < 8; at[1]++) {
+            xt_when_ready(xt_forward(m, xt_reshape(some(16), 4, 4)), NULL, NULL);
+            xt_mark_step();
+        }
+        xt_wait();
+        printf("option %d: %lld\n", which, (long long)(xt_counter("compiles") - before));
+    }
+}
+
 /* --- reads of a step that nothing ends --- */
 static void open_step(void) {
     xt_module *m = xt_module_new(net, NULL);
@@ -590,6 +627,7 @@ int train(const char *what) {
                {"power", power},
                {"norm_type", norm_type},
                {"average", average},
+               {"beginnings", beginnings},
                {"open", open_step},
                {"open_state", open_state},
                {"places", places_read},

@@ -107,6 +107,7 @@ lora        ^compile 2: .* why: other ops: new: parameter fc.lora_A.weight f32\[
 power       ^compile 2: .* why: new scalar constant: the number at @power changed from 1 to 2
 norm_type   ^compiles: 2$
 average     ^compiles: 1$
+beginnings  ^option 8: 2$
 open        ^compile 2: .* for value read .* why: another step: .* and another one now: 2 optimizer steps stand in front
             of it in this step .1 in program 1., as nothing has ended the step in between: xt_mark_step
 open_state  ^8 reads in a row each needed a new program, the last at @decoded: another step: .* as nothing has ended the
@@ -121,6 +122,8 @@ W
 # a cure that is told: a first value that is data
 (cd "$tmp" && timeout 60 ./o2 carried_data) >"$tmp/out" 2>&1
 check "carried data needs one program" [ "$(grep -c '^compile ' "$tmp/out")" = 1 ]
+(cd "$tmp" && timeout 60 ./o2 beginnings) >"$tmp/out" 2>&1
+check "numbers that begin without an op" [ "$(grep -c '^option [0-8]: 2$' "$tmp/out")" = 9 ]
 builds="o2 g1 stripped pie dlopened"
 [ -n "${ASAN_BUILD:-}" ] && builds=o2 # how the program was built says nothing to the library's sanitizers
 for p in $builds; do

@@ -50,6 +50,9 @@ static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
 typedef enum change {
     CLIP_NORM,
     CLIP_MODULE_NORM,
+    CLIP_TYPE,
+    CLIP_MODULE_TYPE,
+    NORM_TYPE,
     CLIP_VALUE,
     CLIP_MODULE_VALUE,
     SET_LR,
@@ -64,6 +67,9 @@ static xt_tensor stepped(xt_module *m, xt_tensor x, double v, change what) {
     switch (what) {
     case CLIP_NORM: xt_clip_grad_norm(optimizer, v); break;
     case CLIP_MODULE_NORM: xt_module_clip_grad_norm(m, v); break;
+    case CLIP_TYPE: xt_clip_grad_norm(optimizer, 1e-3, .norm_type = 1 + v); break;
+    case CLIP_MODULE_TYPE: xt_module_clip_grad_norm(m, 1e-3, .norm_type = 1 + v); break;
+    case NORM_TYPE: xt_when_ready(xt_grad_norm(optimizer, .norm_type = 1 + v), NULL, NULL); break;
     case CLIP_VALUE: xt_clip_grad_value(optimizer, v); break;
     case CLIP_MODULE_VALUE: xt_module_clip_grad_value(m, v); break;
     case SET_LR: xt_optimizer_set_lr(optimizer, v); break;
