@@ -24,6 +24,7 @@ typedef struct log_job {
     row_metric *metrics; /* NULL: a host row, whose values are ready */
     size_t n;
     bool all_meet; /* of a trainer with several ranks: each of them has this row */
+    int64_t own_step; /* as ranks compare it: row.step, unless only this rank's row is among a loop's */
     int64_t meeting; /* of a loop without a trainer: its number among the rows that ranks meet at, from 1; 0: none */
     int64_t window, seen; /* a row of step values: windows begun so far, and how many of them the row before has seen */
     float *data; /* [rows, LOG_COLUMNS] */

@@ -168,7 +168,7 @@ static xt_status same_names(const log_job *j, row_metric *const *list, size_t n)
     int size = world_get()->size, other = 0, differs = 0, apart = 0;
     rank_names mine = {.hash = names_hash(list, n),
                        .kinds = kinds_hash(list, n),
-                       .step = j->row.epoch_level ? 0 : j->row.step,
+                       .step = j->row.epoch_level ? 0 : j->own_step,
                        .epoch_level = j->row.epoch_level,
                        .stage = j->row.stage},
                *all = base_calloc((size_t)size, sizeof *all);

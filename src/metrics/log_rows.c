@@ -37,6 +37,7 @@ static void begin_row(log_job *j, log_stage s, bool epoch_level, int64_t step) {
                        .wall = now(),
                        .owner = log_owner(),
                        .of = log_engine_number(e)};
+    j->own_step = step; /* rank 0 alone has files, and knows whose the row is */
     log_job_number(j);
     log_ranks_made(j);
 }
