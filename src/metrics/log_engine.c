@@ -12,6 +12,16 @@ void log_engine_set(log_engine *e) {
     engine = e;
 }
 
+static __thread const char *call = "xt_log";
+
+void log_calls(const char *name) {
+    call = name;
+}
+
+const char *log_call(void) {
+    return call;
+}
+
 int64_t log_engine_number(const log_engine *e) {
     return e ? e->number : 0;
 }

@@ -166,6 +166,8 @@ bool log_between_sums(const char *name, double *out, size_t n, size_t *out_all);
 log_engine *log_engine_peek(void); /* NULL when nothing was logged on this thread */
 int64_t log_engine_number(const log_engine *e); /* 0: NULL, or of no trainer */
 void log_engine_set(log_engine *e); /* for log_thread.c */
+void log_calls(const char *name); /* kept: the program calls "xt_log_value" */
+const char *log_call(void); /* under way, or the latest, for messages */
 const void *log_owner(void); /* of rows and sinks that this thread makes now; NULL: all */
 bool log_muted(log_engine *e, const char *what, const char *name); /* says so once */
 
@@ -185,9 +187,7 @@ void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates);
 /* The same of what was logged before the noted call number `calls`, just before an optimizer steps again. */
 void log_plain_came_round(log_engine *e, size_t calls);
 
-/* log_record.c */
-const char *log_call(void); /* the log call under way, or the latest: "xt_log_value" */
-/* What was noted for the step in one stage is of another one, with that one's defaults. */
+/* log_record.c: what was noted for the step in one stage is of another one, with that one's defaults. */
 void log_pending_move(log_engine *e, log_stage from, log_stage to);
 /* No update has come: if what was noted as of the training by its line alone is none, that is an error. */
 void log_pending_refuse_strayed(log_engine *e);

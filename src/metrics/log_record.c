@@ -21,18 +21,12 @@ static bool same_options(const xt_log_opts *a, const xt_log_opts *b) {
 
 /* The call under way is the trainer's own (log_own): the names of its columns are others than a task's. */
 static __thread bool own_call;
-/* What the program has called, for messages. */
-static __thread const char *calling = "xt_log";
-
-const char *log_call(void) {
-    return calling;
-}
 
 /* The call differs from an earlier one of its name, or of its rows' name, at m->src. */
 static void refuse_other(const log_metric *m, const xt_src *src, const char *name, const char *what) {
     char at[256];
-    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s \"%s\": logged at %s %s; give one of them another name", calling,
-                         name, src_text(m->src, at, sizeof at), what));
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s \"%s\": logged at %s %s; give one of them another name",
+                         log_call(), name, src_text(m->src, at, sizeof at), what));
 }
 
 static log_kind kind_of(const log_metric *m) {
@@ -80,7 +74,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
         if (m->restored) {
             *m = (log_metric){.name = m->name,
                               .o = *o,
-                              .call = calling,
+                              .call = log_call(),
                               .src = src_intern(src),
                               .at = m->at,
                               .count = kind->count,
@@ -107,7 +101,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
     }
     log_metric m = {.name = base_strdup(name),
                     .o = *o,
-                    .call = calling,
+                    .call = log_call(),
                     .src = src_intern(src),
                     .at = set->used,
                     .count = kind->count,
@@ -172,12 +166,12 @@ static void note_between(log_engine *e, const xt_src *src, const char *name, con
                              "%s \"%s\": nothing is trained, validated or tested here (setup, teardown, "
                              "configure_optimizers, the start and end of a fit, "
                              "predictions); xt_trainer_log_host writes numbers at any time of a fit",
-                             calling, name));
+                             log_call(), name));
     else if (o->on_step == XT_ON || o->on_epoch == XT_OFF)
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
                              "%s \"%s\": %s, but between steps a value is of the whole epoch; log it in a hook of "
                              "the batches, or leave on_step and on_epoch unset",
-                             calling, name, o->on_step == XT_ON ? "on_step is on" : "on_epoch is off"));
+                             log_call(), name, o->on_step == XT_ON ? "on_step is on" : "on_epoch is off"));
     else if (one_kind_between(e, src, name, &g.metric) && log_columns_between(e, src, name)) {
         if ((g.metric.name = base_strdup(name)))
             log_between_note(e, g);
@@ -189,16 +183,16 @@ static void note_between(log_engine *e, const xt_src *src, const char *name, con
 static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o) {
     xt_status s = NULL;
     if (!name || !*name)
-        s = status_new(XT_INVALID_ARGUMENT, src, "%s: the name is empty", calling);
+        s = status_new(XT_INVALID_ARGUMENT, src, "%s: the name is empty", log_call());
     else if ((int)o->reduce < 0 || o->reduce > XT_LAST)
         s = status_new(XT_INVALID_ARGUMENT, src,
-                       "%s \"%s\": .reduce is %d; expected XT_MEAN, XT_SUM, XT_MIN, XT_MAX or XT_LAST", calling, name,
-                       (int)o->reduce);
+                       "%s \"%s\": .reduce is %d; expected XT_MEAN, XT_SUM, XT_MIN, XT_MAX or XT_LAST", log_call(),
+                       name, (int)o->reduce);
     else if (o->batch_size < -1)
         s = status_new(
             XT_INVALID_ARGUMENT, src,
-            "%s \"%s\": .batch_size is %lld; the weight of a mean is not negative (-1: the size of the batch)", calling,
-            name, (long long)o->batch_size);
+            "%s \"%s\": .batch_size is %lld; the weight of a mean is not negative (-1: the size of the batch)",
+            log_call(), name, (long long)o->batch_size);
     if (s) lazy_fail(s);
     return !s;
 }
@@ -274,7 +268,7 @@ static void tell_no_weight(const xt_src *src, const char *name, const xt_log_opt
     log_once(key, XT_SEV_WARNING,
              "%s: %s \"%s\": .batch_size = 0 gives this value no weight in its mean, and rows in which all have "
              "none leave \"%s\" out; left out, .batch_size is the size of the batch (said once)",
-             src_text(src_intern(src), line, sizeof line), calling, name, name);
+             src_text(src_intern(src), line, sizeof line), log_call(), name, name);
 }
 
 /* In a step of the engine's stage. */
@@ -283,7 +277,7 @@ static void note_in_step(log_engine *e, const xt_src *src, const char *name, not
     settle_options(e->stage, &o);
     if (o.on_step == XT_OFF && o.on_epoch == XT_OFF) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
-                             "%s \"%s\": on_step and on_epoch are both off, so it would never be written", calling,
+                             "%s \"%s\": on_step and on_epoch are both off, so it would never be written", log_call(),
                              name));
         return;
     }
@@ -322,12 +316,12 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     log_engine *e = log_engine_get();
     if (!e || !good_call(src, name, &o)) return;
     if (!e->manual) lazy_at_work();
-    if (log_muted(e, calling, name)) return;
+    if (log_muted(e, log_call(), name)) return;
     if (e->loader_plus_1 && strstr(name, "/dataloader_idx_")) {
         lazy_fail(
             status_new(XT_INVALID_ARGUMENT, src,
                        "%s \"%s\": with several validation loaders names end with /dataloader_idx_K by themselves",
-                       calling, name));
+                       log_call(), name));
         return;
     }
     if (e->place != LOG_IN_STEP) {
@@ -381,7 +375,7 @@ static noted weighed(noted v, const xt_log_opts *o) {
 }
 
 void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) {
-    calling = "xt_log";
+    log_calls("xt_log");
     const ir_type *type = lazy_type(t);
     lazy_begin(src);
     if (!type) {
@@ -436,7 +430,7 @@ static void tell_rounded(const xt_src *src, const char *name, double v) {
 }
 
 void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o) {
-    calling = "xt_log_value";
+    log_calls("xt_log_value");
     tell_rounded(src, name, v);
     note(src, name, weighed((noted){.number = v, .kind.count = 1}, &o), o);
 }
@@ -459,7 +453,7 @@ static void log_sums_of(const xt_src *src, const char *name, xt_metric m, xt_log
 }
 
 void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o) {
-    calling = "xt_log_metric";
+    log_calls("xt_log_metric");
     lazy_begin(src);
     if (m.finish) {
         log_sums_of(src, name, m, o);
