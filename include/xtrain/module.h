@@ -396,8 +396,8 @@ XT_API bool xt_vector_to_parameters_at(const xt_src *src, xt_tensor v, const xt_
 #define xt_ema(net) xt_ema_at(XT_HERE, net)
 XT_API xt_module *xt_ema_at(const xt_src *src, const xt_module *net);
 /* ema = decay ema + (1 - decay) net, each parameter; behind xt_optimizer_step, of that step's new values. decay in
- * [0,1] may change from step to step (a warm-up: fmin(0.999, (1 + n) / (10 + n))), which costs one more program, once;
- * 0 makes the average net's parameters. A parameter that the average does not have yet begins as net's, one from a
+ * [0,1] may change from step to step (a warm-up: fmin(0.999, (1 + n) / (10 + n))), in one program; 0 makes the average
+ * net's parameters. A parameter that the average does not have yet begins as net's, one from a
  * file that xt_load has read as that. Buffers (statistics of batch norms) are copied. Each keeps net's dtype: averages
  * in 16 bits lose small steps, so train with f32 parameters (xt_autocast_begin). Recorded, in the step's own program;
  * nothing waits. False after an error. Not for parameters that a mesh divides. */

@@ -171,5 +171,6 @@ check "with the lines of both" grep -qE "rank 0 logs \"a\" \([^,]*kinds.c:$(line
 not_the_same long nothing value
 check "the other way round" grep -qE "rank 1 logs \"a\" \([^,]*kinds.c:$(line a)\), .* and rank 0 does not: it has gone on" out
 not_the_same modes value value # rank 1 has forgotten xt_eval
-check "with the stages of both" grep -qE "rank 0 at that of an epoch of a validation \(\"v\" \([^,]*kinds.c:$(line v)\)\), rank 1 at that of an epoch of the training .*xt_eval" out
+places="rank 0 at that of an epoch of a validation \(\"v\" \([^,]*kinds.c:$(line v)\)\), rank 1 at that of"
+check "with the stages of both" grep -qE "$places an epoch of the training .*xt_eval" out
 finish
