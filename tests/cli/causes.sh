@@ -126,8 +126,12 @@ check "carried data needs one program" [ "$(grep -c '^compile ' "$tmp/out")" = 1
 check "numbers that begin without an op" [ "$(grep -c '^option [0-8]: 2$' "$tmp/out")" = 9 ]
 builds="o2 g1 stripped pie dlopened"
 [ -n "${ASAN_BUILD:-}" ] && builds=o2 # how the program was built says nothing to the library's sanitizers
+turn=0 # of the builds but the first: how lines are found is a matter of the build, which causes there are is none
 for p in $builds; do
+    turn=$((turn + 1)) row=$turn
     while read -r name want; do
+        row=$((row + 1))
+        [ "$p" != o2 ] && [ $((row % 4)) != 0 ] && continue
         for mark in first shape dims evaluates alog blog constant keep flag cast_in cast mode turned dtype axis place \
             sine exponential evicted read print checkpoint loader micro assigned sized built row sampled \
             endless assign momentum bound cut h0 cell wait carry zeros listed loop adam sgd mid lora \
