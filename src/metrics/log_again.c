@@ -66,12 +66,12 @@ static xt_tensor mean_of_constants(const xt_src *src, xt_tensor a, xt_tensor b, 
 }
 
 static void merge_tensors(const xt_src *src, const log_metric *m, log_pending *into, const log_pending *p) {
-    xt_tensor a = value_of(src, into, m->count), b = value_of(src, p, m->count);
+    xt_tensor a = value_of(src, into, m->kind.count), b = value_of(src, p, m->kind.count);
     xt_tensor weight = {0};
     log_pending both = *into;
     both.is_number = false;
     both.weight_value = into->weight_value + p->weight_value;
-    if (m->finish || (m->o.reduce == XT_SUM && !m->share)) { /* both have the weight 1 */
+    if (m->kind.finish || (m->o.reduce == XT_SUM && !m->kind.share)) { /* both have the weight 1 */
         both.value = xt_add_at(src, a, b);
         both.weight_value = 1;
     } else if (m->o.reduce == XT_MIN || m->o.reduce == XT_MAX) {

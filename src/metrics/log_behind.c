@@ -125,7 +125,7 @@ static void fold(const log_set *set, size_t i, xt_tensor on, log_pending out[sta
     const log_metric *m = &set->metrics[p->metric];
     const xt_src *src = src_get(m->src);
     xt_tensor none = xt_full_at(src, 0, XT_F32, XT_DIMS_(0));
-    xt_tensor v = p->is_number ? numbers(src, set, i, false) : stacked(src, set, i, false, m->count);
+    xt_tensor v = p->is_number ? numbers(src, set, i, false) : stacked(src, set, i, false, m->kind.count);
     xt_tensor w =
         p->weight.slot ? xt_where_at(src, on, stacked(src, set, i, true, 1), none) : numbers(src, set, i, true);
     /* chosen, not multiplied: the tensors of a row of no weight may hold an infinity */

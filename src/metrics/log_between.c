@@ -23,7 +23,7 @@ static log_pending as_pending(const log_given *g) {
 }
 
 static bool same_kind(const log_metric *a, const log_metric *b) {
-    return a->o.reduce == b->o.reduce && a->share == b->share && a->count == b->count && a->finish == b->finish;
+    return a->o.reduce == b->o.reduce && log_kind_same(&a->kind, &b->kind);
 }
 
 /* The same name again at the same place: both values count, as in a step; of another kind, the later one. */
@@ -75,7 +75,7 @@ static bool read_tensor(const log_given *g, xt_tensor t, int64_t count, float *o
 
 /* Its sums (base_free), and the weight of each; NULL: they cannot be computed, which is the pending error. */
 static double *sums_of(const log_given *g, float *weight) {
-    int64_t count = g->metric.count;
+    int64_t count = g->metric.kind.count;
     float *v = base_calloc((size_t)count, sizeof *v);
     double *sums = base_calloc((size_t)count, sizeof *sums);
     *weight = (float)g->weight_value;
@@ -99,8 +99,8 @@ bool log_between_find(const log_engine *of, const char *name, double *out) {
     double *sums = g ? sums_of(g, &weight) : NULL;
     if (!sums) return false;
     bool has = weight > 0; /* else it has no place in its row */
-    if (has && g->metric.finish)
-        *out = g->metric.finish(sums, g->metric.count, g->metric.arg);
+    if (has && g->metric.kind.finish)
+        *out = g->metric.kind.finish(sums, g->metric.kind.count, g->metric.kind.arg);
     else if (has)
         *out = g->metric.o.reduce == XT_SUM ? sums[0] * (double)weight : sums[0];
     base_free(sums);
@@ -110,9 +110,9 @@ bool log_between_find(const log_engine *of, const char *name, double *out) {
 bool log_between_sums(const char *name, double *out, size_t n, size_t *out_all) {
     const log_given *g = given_as(log_engine_peek(), name);
     float weight;
-    double *sums = g && g->metric.finish ? sums_of(g, &weight) : NULL;
+    double *sums = g && g->metric.kind.finish ? sums_of(g, &weight) : NULL;
     if (!sums) return false;
-    *out_all = (size_t)g->metric.count;
+    *out_all = (size_t)g->metric.kind.count;
     memcpy(out, sums, (*out_all < n ? *out_all : n) * sizeof *out);
     base_free(sums);
     return true;
@@ -165,7 +165,7 @@ static xt_tensor pack(const log_engine *e, packed *p) {
         const log_given *g = &e->given[i];
         if (!g->value.slot) continue;
         ir_value *v = lazy_value(g->value), *w = g->weight.slot ? lazy_value(g->weight) : NULL;
-        int64_t count = g->metric.count, one = 1;
+        int64_t count = g->metric.kind.count, one = 1;
         b = lazy_begin(src_get(g->metric.src));
         parts[n++] = ir_reshape(b, ir_convert(b, v, XT_F32), 1, &count);
         if (g->weight.slot) parts[n++] = ir_reshape(b, ir_convert(b, w, XT_F32), 1, &one);
@@ -211,7 +211,7 @@ static void send_values(log_engine *e, bool epoch_level, int64_t step) {
     int64_t rows = 0;
     for (size_t i = 0; i < e->n_given; i++) {
         e->given[i].metric.at = rows;
-        rows += e->given[i].metric.count;
+        rows += e->given[i].metric.kind.count;
         tensors = tensors || e->given[i].value.slot;
     }
     struct log_job *row = log_given_row(e, epoch_level, step, e->given, e->n_given);

@@ -52,7 +52,7 @@ void log_resume_step(log_stage s) {
 /* --- for checkpoints --- */
 int64_t log_held_rows(const log_set *set) {
     int64_t rows = 0;
-    for (size_t i = 0; i < set->n_pending; i++) rows += set->metrics[set->pending[i].metric].count;
+    for (size_t i = 0; i < set->n_pending; i++) rows += set->metrics[set->pending[i].metric].kind.count;
     return rows;
 }
 
@@ -63,9 +63,9 @@ static bool numbers_of(xt_tensor t, int64_t count, float *out) {
 xt_status log_held_save(const log_set *set, float *rows) {
     for (size_t i = 0; i < set->n_pending; i++) {
         const log_pending *p = &set->pending[i];
-        int64_t count = set->metrics[p->metric].count, given = p->is_number          ? 1
-                                                               : lazy_type(p->value) ? lazy_type(p->value)->count
-                                                                                     : 0;
+        int64_t count = set->metrics[p->metric].kind.count, given = p->is_number          ? 1
+                                                                    : lazy_type(p->value) ? lazy_type(p->value)->count
+                                                                                          : 0;
         float weight = (float)p->weight_value, *v = base_calloc((size_t)count, sizeof *v);
         bool ok = v && given > 0 && given <= count;
         xt_no_grad_begin();
@@ -86,7 +86,7 @@ xt_status log_held_save(const log_set *set, float *rows) {
 }
 
 xt_status log_held_restore(log_set *set, int metric, log_weigh weigh, bool is_number, const float *rows) {
-    int64_t count = set->metrics[metric].count;
+    int64_t count = set->metrics[metric].kind.count;
     log_pending p = {.metric = metric,
                      .number = rows[LOG_MOST],
                      .weight_value = rows[LOG_EPOCH_WEIGHT],

@@ -3,6 +3,7 @@
 #define XT_SRC_METRICS_LOG_INT_H
 
 #include "metrics/log.h"
+#include "metrics/log_kind.h"
 
 typedef struct log_metric {
     char *name;
@@ -10,17 +11,20 @@ typedef struct log_metric {
     xt_log_opts given; /* as the call had them */
     const char *call; /* that logs it, as the program has it: "xt_log_value"; NULL: of a checkpoint */
     src_id src;
-    int64_t at, count; /* its rows in the state */
-    xt_metric_finish finish; /* NULL: one row, a mean (or what o.reduce says) */
-    double arg;
+    int64_t at; /* its first row in the state, of kind.count */
+    log_kind kind; /* without `finish` one row, a mean or what o.reduce says; kind.reduce: log_kind_of */
     bool unknown; /* of a checkpoint: it has a function, which its next log call brings */
-    bool share; /* of xt_log_metric: numerator over denominator */
     /* from a checkpoint or an earlier fit: its sums wait for the first log call of this name, which
      * brings its options */
     bool restored;
     bool own; /* the trainer's, which gives the name to the task when it logs it */
     bool within_call; /* a compiled function logs it */
 } log_metric;
+static inline log_kind log_kind_of(const log_metric *m) {
+    log_kind k = m->kind;
+    k.reduce = m->o.reduce;
+    return k;
+}
 /* the last two are data of the host */
 typedef enum log_weigh { LOG_WEIGH_CONSTANT, LOG_WEIGH_TENSOR, LOG_WEIGH_NUMBER, LOG_WEIGH_SAMPLES } log_weigh;
 typedef struct log_pending { /* a value logged in the step being recorded */

@@ -10,13 +10,10 @@
 typedef struct row_metric {
     char *name;
     src_id src;
-    xt_reduce reduce;
+    log_kind kind;
     bool on_level, sync, prog_bar; /* on_level: belongs to this row */
-    int64_t at, count; /* its rows of the state */
-    xt_metric_finish finish;
-    bool unknown; /* see log_metric */
-    double arg;
-    bool share, restored; /* see log_metric */
+    int64_t at; /* its first row of the state */
+    bool unknown, restored; /* see log_metric */
 } row_metric;
 
 typedef struct log_job {

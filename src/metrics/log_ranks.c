@@ -8,7 +8,6 @@
 #include "coll/coll.h"
 #include "lazy/mesh/mesh.h"
 #include "metrics/log_job.h"
-#include "metrics/log_kind.h"
 
 static struct {
     pthread_mutex_t lock; /* of `failure`, and of the next two */
@@ -70,17 +69,13 @@ static void names_text(row_metric *const *list, size_t n, char out[static NAMES_
                                src_text(list[i]->src, line, sizeof line));
 }
 
-static const char *kind_text(const row_metric *m, char out[static LOG_KIND_BYTES]) {
-    return log_kind_text(&(log_kind){m->share, m->reduce, m->count, m->finish, m->arg}, out);
-}
-
 static name_kind kind_of(const row_metric *m) {
     char text[LOG_KIND_BYTES];
     hash128 h = {5, 6};
-    if (m->restored || m->unknown) return (name_kind){.count = m->count};
-    kind_text(m, text);
+    if (m->restored || m->unknown) return (name_kind){.count = m->kind.count};
+    log_kind_text(&m->kind, text);
     h = hash_bytes(text, strlen(text), h);
-    return (name_kind){.count = m->count, .hash = h.lo | 1};
+    return (name_kind){.count = m->kind.count, .hash = h.lo | 1};
 }
 
 static bool other_kind(name_kind a, name_kind b) {
@@ -114,7 +109,7 @@ static xt_status differs_at(const row_metric *m, int other) {
     if (!all) return status_oom(size * sizeof *all, "a log row");
     memset(&mine, 0, sizeof mine);
     src_text(m->src, mine.at, sizeof mine.at);
-    kind_text(m, mine.kind);
+    log_kind_text(&m->kind, mine.kind);
     xt_status s = coll_all_gather(lr.group, &mine, sizeof mine, all);
     if (!s)
         s = status_new(XT_FAILED_PRECONDITION, NULL,
@@ -300,32 +295,32 @@ static xt_status meet(const log_job *j, row_metric *const *list, size_t n) {
  * reductions of one row. */
 static xt_status reduce(const log_job *j, row_metric *const *list, size_t n_list) {
     size_t n = 0, k = 0;
-    for (size_t i = 0; i < n_list; i++) n += (size_t)list[i]->count;
+    for (size_t i = 0; i < n_list; i++) n += (size_t)list[i]->kind.count;
     if (!n || !lr.group) return NULL;
     float *sum = base_calloc(n * 6 + 1, sizeof *sum), *lo = sum + n * 4, *hi = lo + n;
     if (!sum) return status_oom(n * 24, "a log row");
     for (size_t i = 0; i < n_list; i++)
-        for (int64_t r = 0; r < list[i]->count; r++) {
+        for (int64_t r = 0; r < list[i]->kind.count; r++) {
             const float *c = j->data + (list[i]->at + r) * LOG_COLUMNS;
             float part[4] = {c[LOG_EPOCH_SUM], c[LOG_EPOCH_WEIGHT], c[LOG_WINDOW_SUM], c[LOG_WINDOW_WEIGHT]};
             memcpy(sum + 4 * k, part, sizeof part);
             /* the column that has the window's (log.h) is of the other kind */
-            lo[k] = list[i]->reduce == XT_MAX ? -c[LOG_LEAST] : c[LOG_LEAST];
-            hi[k++] = list[i]->reduce == XT_MIN ? -c[LOG_MOST] : c[LOG_MOST];
+            lo[k] = list[i]->kind.reduce == XT_MAX ? -c[LOG_LEAST] : c[LOG_LEAST];
+            hi[k++] = list[i]->kind.reduce == XT_MIN ? -c[LOG_MOST] : c[LOG_MOST];
         }
     xt_status s = coll_all_reduce(lr.group, COLL_SUM, XT_F32, sum, n * 4);
     if (!s) s = coll_all_reduce(lr.group, COLL_MIN, XT_F32, lo, n);
     if (!s) s = coll_all_reduce(lr.group, COLL_MAX, XT_F32, hi, n);
     k = 0;
     for (size_t i = 0; !s && i < n_list; i++)
-        for (int64_t r = 0; r < list[i]->count; r++) {
+        for (int64_t r = 0; r < list[i]->kind.count; r++) {
             float *c = j->data + (list[i]->at + r) * LOG_COLUMNS;
             c[LOG_EPOCH_SUM] = sum[4 * k];
             c[LOG_EPOCH_WEIGHT] = sum[4 * k + 1];
             c[LOG_WINDOW_SUM] = sum[4 * k + 2];
             c[LOG_WINDOW_WEIGHT] = sum[4 * k + 3];
-            c[LOG_LEAST] = list[i]->reduce == XT_MAX ? -lo[k] : lo[k];
-            c[LOG_MOST] = list[i]->reduce == XT_MIN ? -hi[k] : hi[k];
+            c[LOG_LEAST] = list[i]->kind.reduce == XT_MAX ? -lo[k] : lo[k];
+            c[LOG_MOST] = list[i]->kind.reduce == XT_MIN ? -hi[k] : hi[k];
             k++;
         }
     base_free(sum);

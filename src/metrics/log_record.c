@@ -5,7 +5,6 @@
 
 #include "metrics/functions.h"
 #include "metrics/log_int.h"
-#include "metrics/log_kind.h"
 
 static void settle_options(log_stage s, xt_log_opts *o) {
     bool train = s == LOG_TRAIN;
@@ -29,13 +28,9 @@ static void refuse_other(const log_metric *m, const xt_src *src, const char *nam
                          log_call(), name, src_text(m->src, at, sizeof at), what));
 }
 
-static log_kind kind_of(const log_metric *m) {
-    return (log_kind){m->share, m->o.reduce, m->count, m->finish, m->arg};
-}
-
 /* What the name stands for in earlier calls is another kind of value. */
 static void refuse_kind(const log_metric *m, const xt_src *src, const char *name, const log_kind *here) {
-    const log_kind there = kind_of(m);
+    const log_kind there = log_kind_of(m);
     char what[2 * LOG_KIND_BYTES + 32], text[2][LOG_KIND_BYTES];
     snprintf(what, sizeof what, "as %s, here as %s", log_kind_text(&there, text[0]), log_kind_text(here, text[1]));
     refuse_other(m, src, name, what);
@@ -44,11 +39,11 @@ static void refuse_kind(const log_metric *m, const xt_src *src, const char *name
 /* Stages have options of their own, but their rows share curves, tables and what callbacks watch: there a name is one
  * kind of value, reduced in one way. The trainer's own values are of a kind that no program chooses. */
 static bool one_kind(const log_engine *e, log_stage stage, const log_metric *m, const xt_src *src) {
-    const log_kind here = kind_of(m);
+    const log_kind here = log_kind_of(m);
     for (int s = 0; s < LOG_STAGE_COUNT && !m->own; s++)
         for (size_t i = 0; i < e->sets[s].n && s != (int)stage; i++) {
             const log_metric *other = &e->sets[s].metrics[i];
-            const log_kind there = kind_of(other);
+            const log_kind there = log_kind_of(other);
             bool same = log_kind_same(&there, &here) && (here.finish || there.reduce == here.reduce);
             if (same || other->restored || other->own) continue;
             if (strcmp(other->name, m->name) != 0 && !log_columns_shared(other, m)) continue;
@@ -65,7 +60,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
         log_metric *m = &set->metrics[i];
         if (strcmp(m->name, name) != 0) continue;
         m->restored = m->restored || m->own; /* its options are the task's from here on; log_own says so again */
-        if (m->restored && m->count != kind->count) {
+        if (m->restored && m->kind.count != kind->count) {
             /* another metric than before, whose sums need other rows: these stay empty */
             m->name[0] = 0;
             m->o.on_step = m->o.on_epoch = m->o.sync_dist = XT_OFF;
@@ -77,10 +72,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
                               .call = log_call(),
                               .src = src_intern(src),
                               .at = m->at,
-                              .count = kind->count,
-                              .finish = kind->finish,
-                              .arg = kind->arg,
-                              .share = kind->share,
+                              .kind = *kind,
                               .own = own_call};
             if (!one_kind(e, e->stage, m, src) || !log_columns_free(e, set, i, src)) {
                 m->restored = true;
@@ -92,7 +84,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
                          "with other options (on_step, on_epoch, reduce, sync_dist, prog_bar must agree)");
             return NULL;
         }
-        const log_kind there = kind_of(m);
+        const log_kind there = log_kind_of(m);
         if (!log_kind_same(&there, kind)) {
             refuse_kind(m, src, name, kind);
             return NULL;
@@ -104,10 +96,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
                     .call = log_call(),
                     .src = src_intern(src),
                     .at = set->used,
-                    .count = kind->count,
-                    .finish = kind->finish,
-                    .arg = kind->arg,
-                    .share = kind->share,
+                    .kind = *kind,
                     .own = own_call};
     if (!m.name || !VEC_PUSH(set->metrics, set->n, set->cap, m)) {
         base_free(m.name);
@@ -151,12 +140,7 @@ static bool one_kind_between(const log_engine *e, const xt_src *src, const char 
 
 /* Around an epoch or a pass: the value is of the epoch, whatever the stage's steps log by default. */
 static void note_between(log_engine *e, const xt_src *src, const char *name, const noted *v, const xt_log_opts *o) {
-    log_given g = {.metric = {.o = *o,
-                              .src = src_intern(src),
-                              .count = v->kind.count,
-                              .finish = v->kind.finish,
-                              .arg = v->kind.arg,
-                              .share = v->kind.share},
+    log_given g = {.metric = {.o = *o, .src = src_intern(src), .kind = v->kind},
                    .value = v->value,
                    .weight = v->weight,
                    .number = v->number,
@@ -224,7 +208,7 @@ static bool takes(log_engine *e, log_stage s, const char *name, const xt_log_opt
     settle_options(s, &it.o);
     kind.reduce = it.o.reduce;
     if (m) {
-        const log_kind there = kind_of(m);
+        const log_kind there = log_kind_of(m);
         return (!line || m->src == line) && same_options(&m->o, &it.o) && log_kind_same(&there, &kind);
     }
     bool is_free = !line;
@@ -345,7 +329,7 @@ void log_pending_move(log_engine *e, log_stage from, log_stage to) {
         log_metric *m = &set->metrics[p.metric];
         xt_log_opts o = m->given;
         settle_options(e->stage, &o);
-        const log_kind kind = kind_of(m);
+        const log_kind kind = log_kind_of(m);
         log_metric *of = metric_of(e, src_get(m->src), m->name, &o, &kind);
         if (of) of->given = m->given, of->call = m->call;
         p.metric = of ? (int)(of - into->metrics) : 0;

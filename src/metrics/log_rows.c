@@ -10,7 +10,7 @@ static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) 
     (void)dtype;
     j->data = base_malloc(bytes);
     if (!j->data ||
-        bytes < (size_t)(j->metrics[j->n - 1].at + j->metrics[j->n - 1].count) * LOG_COLUMNS * sizeof(float)) {
+        bytes < (size_t)(j->metrics[j->n - 1].at + j->metrics[j->n - 1].kind.count) * LOG_COLUMNS * sizeof(float)) {
         log_job_lost(j);
         return;
     }
@@ -79,16 +79,12 @@ static bool name_metric(log_job *j, const log_metric *m, int loader_plus_1, bool
     log_column_name(m, loader_plus_1, epoch_level, name);
     row_metric r = {.name = base_strdup(name),
                     .src = m->src,
-                    .reduce = m->o.reduce,
+                    .kind = log_kind_of(m),
                     .on_level = (epoch_level ? m->o.on_epoch : m->o.on_step) == XT_ON,
                     .sync = m->o.sync_dist == XT_ON,
                     .prog_bar = m->o.prog_bar == XT_ON && !(m->own && epoch_level),
                     .at = m->at,
-                    .count = m->count,
-                    .finish = m->finish,
                     .unknown = m->unknown,
-                    .arg = m->arg,
-                    .share = m->share,
                     .restored = m->restored};
     if (!r.name) {
         log_job_free(j);
@@ -144,7 +140,7 @@ log_job *log_given_row(const log_engine *e, bool epoch_level, int64_t step, cons
     int64_t rows = 0;
     log_job *j = job_of(n, log_ranks_meet(e));
     for (size_t i = 0; j && i < n; i++) {
-        rows += given[i].metric.count;
+        rows += given[i].metric.kind.count;
         if (!name_metric(j, &given[i].metric, 0, epoch_level)) return NULL;
     }
     if (j && !(j->data = base_calloc((size_t)rows * LOG_COLUMNS, sizeof *j->data))) {
@@ -158,7 +154,7 @@ log_job *log_given_row(const log_engine *e, bool epoch_level, int64_t step, cons
 }
 
 void log_given_fill(log_job *j, size_t i, const float *values, float weight) {
-    for (int64_t r = 0; r < j->metrics[i].count; r++) {
+    for (int64_t r = 0; r < j->metrics[i].kind.count; r++) {
         float *c = j->data + (j->metrics[i].at + r) * LOG_COLUMNS;
         c[LOG_EPOCH_SUM] = c[LOG_WINDOW_SUM] = values[r] * weight;
         c[LOG_EPOCH_WEIGHT] = c[LOG_WINDOW_WEIGHT] = weight;

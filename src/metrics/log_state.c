@@ -16,14 +16,14 @@ static double switch_number(xt_switch s) {
 
 static cJSON *metric_text(const log_metric *m) {
     cJSON *one = cJSON_CreateArray();
-    const char *function = metric_function_name(m->finish);
-    if ((m->finish && !*function) || m->unknown) function = "?";
-    double numbers[] = {(double)m->count, switch_number(m->o.on_step),   switch_number(m->o.on_epoch),
-                        m->o.reduce,      switch_number(m->o.sync_dist), switch_number(m->o.prog_bar)};
+    const char *function = metric_function_name(m->kind.finish);
+    if ((m->kind.finish && !*function) || m->unknown) function = "?";
+    double numbers[] = {(double)m->kind.count, switch_number(m->o.on_step),   switch_number(m->o.on_epoch),
+                        m->o.reduce,           switch_number(m->o.sync_dist), switch_number(m->o.prog_bar)};
     cJSON_AddItemToArray(one, cJSON_CreateString(m->name));
     for (size_t i = 0; i < BASE_COUNT(numbers); i++) cJSON_AddItemToArray(one, cJSON_CreateNumber(numbers[i]));
     cJSON_AddItemToArray(one, cJSON_CreateString(function));
-    cJSON_AddItemToArray(one, cJSON_CreateNumber(m->arg));
+    cJSON_AddItemToArray(one, cJSON_CreateNumber(m->kind.arg));
     return one;
 }
 
@@ -86,9 +86,9 @@ static xt_switch switch_or_default(const cJSON *n) {
 /* Without its function a metric has no value to show. */
 static void read_function(log_metric *m, const char *name, const cJSON *arg) {
     if (!name || !*name) return; /* older versions had no value to show where there was one */
-    m->arg = cJSON_IsNumber(arg) ? arg->valuedouble : NAN;
-    m->finish = metric_function_named(name, m->count, m->arg);
-    m->unknown = !m->finish;
+    m->kind.arg = cJSON_IsNumber(arg) ? arg->valuedouble : NAN;
+    m->kind.finish = metric_function_named(name, m->kind.count, m->kind.arg);
+    m->unknown = !m->kind.finish;
 }
 
 static xt_status add_metric(log_set *set, const cJSON *one) {
@@ -97,7 +97,7 @@ static xt_status add_metric(log_set *set, const cJSON *one) {
     if (!name || count < 1)
         return status_new(XT_DATA_LOSS, NULL,
                           "the checkpoint's list of logged values has an entry that is no [name, rows]");
-    log_metric m = {.name = base_strdup(name), .at = set->used, .count = (int64_t)count, .restored = true};
+    log_metric m = {.name = base_strdup(name), .at = set->used, .kind.count = (int64_t)count, .restored = true};
     m.o.on_step = switch_or_default(cJSON_GetArrayItem(one, 2));
     m.o.on_epoch = switch_or_default(cJSON_GetArrayItem(one, 3));
     m.o.reduce = (xt_reduce)number_or(cJSON_GetArrayItem(one, 4), 0, XT_LAST, XT_MEAN);
@@ -108,7 +108,7 @@ static xt_status add_metric(log_set *set, const cJSON *one) {
         base_free(m.name);
         return status_oom(sizeof m, "a metric");
     }
-    set->used += m.count;
+    set->used += m.kind.count;
     return NULL;
 }
 
@@ -119,7 +119,7 @@ static xt_status restore_held(log_set *set, const cJSON *held, const float *sums
     cJSON_ArrayForEach(one, held) {
         int metric = (int)number_or(cJSON_GetArrayItem(one, 0), 0, (double)set->n - 1, -1);
         log_weigh weigh = (log_weigh)number_or(cJSON_GetArrayItem(one, 1), 0, LOG_WEIGH_SAMPLES, LOG_WEIGH_CONSTANT);
-        int64_t count = metric >= 0 ? set->metrics[metric].count : rows + 1;
+        int64_t count = metric >= 0 ? set->metrics[metric].kind.count : rows + 1;
         if (count > rows)
             return status_new(XT_DATA_LOSS, NULL,
                               "the checkpoint's list of logged values has one after the last step that is not there");

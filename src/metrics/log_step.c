@@ -149,7 +149,7 @@ static void list_options(void *user, lazy_optional *out) {
         const log_pending *p = &set->pending[i];
         const log_metric *m = &set->metrics[p->metric];
         out[i] = (lazy_optional){.id = (uint64_t)p->metric + 1,
-                                 .kind = (uint64_t)m->count << 8 | (uint64_t)p->weigh << 1 | p->is_number,
+                                 .kind = (uint64_t)m->kind.count << 8 | (uint64_t)p->weigh << 1 | p->is_number,
                                  .what = "xt_log",
                                  .src = m->src};
         out[i].number = p->weigh == LOG_WEIGH_CONSTANT ? p->weight_value : 0;

@@ -57,7 +57,7 @@ static bool gather(ir_builder *b, const log_set *set, const log_step *l, int64_t
     if (room) weight.parts += most, weight.numbers += rows, on.parts += 2 * most, on.numbers += 2 * rows;
     for (size_t i = 0; room && i < set->n; i++) {
         const log_pending *p = pending_of(l, i);
-        int64_t count = set->metrics[i].count;
+        int64_t count = set->metrics[i].kind.count;
         b->src = set->metrics[i].src; /* a metric logged under an `if` is named with its own line */
         if (p)
             put_tensor(b, &value, lazy_value(p->value), count);
@@ -116,7 +116,7 @@ static ir_value *with_extremes(ir_builder *b, const log_set *set, const log_step
     for (size_t i = 0; i < l->n; i++) {
         const log_metric *m = &set->metrics[l->list[i].metric];
         bool *of = m->o.reduce == XT_MIN ? least : most;
-        for (int64_t at = m->at * LOG_COLUMNS; logs_extreme(m) && at < (m->at + m->count) * LOG_COLUMNS;
+        for (int64_t at = m->at * LOG_COLUMNS; logs_extreme(m) && at < (m->at + m->kind.count) * LOG_COLUMNS;
              at += LOG_COLUMNS)
             of[at + LOG_LEAST] = of[at + LOG_MOST] = epoch[at + (of == least ? LOG_LEAST : LOG_MOST)] = true;
     }
@@ -151,7 +151,7 @@ static bool masks_make(const log_set *set, const log_step *l, int64_t rows, mask
     }
     for (size_t i = 0; i < l->n; i++) {
         const log_metric *of = &set->metrics[l->list[i].metric];
-        for (int64_t at = of->at * LOG_COLUMNS; at < (of->at + of->count) * LOG_COLUMNS; at += LOG_COLUMNS) {
+        for (int64_t at = of->at * LOG_COLUMNS; at < (of->at + of->kind.count) * LOG_COLUMNS; at += LOG_COLUMNS) {
             m->window[at + LOG_WINDOW_SUM] = m->window[at + LOG_WINDOW_WEIGHT] = m->stamp[at + LOG_STAMP] = true;
             m->extremes = m->extremes || logs_extreme(of);
             if (of->o.reduce == XT_MIN) m->window[at + LOG_MOST] = true;

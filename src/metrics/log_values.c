@@ -132,7 +132,7 @@ void log_loss_watch(void) {
  * row has shown. */
 void log_values_drop_seen(log_job *j) {
     for (size_t i = 0; i < j->n; i++)
-        for (int64_t r = j->metrics[i].at; r < j->metrics[i].at + j->metrics[i].count; r++) {
+        for (int64_t r = j->metrics[i].at; r < j->metrics[i].at + j->metrics[i].kind.count; r++) {
             float *c = j->data + r * LOG_COLUMNS;
             double age = log_stamp(j->window) - (double)c[LOG_STAMP];
             if (age < 0) age += LOG_STAMPS;
@@ -145,7 +145,7 @@ void log_values_drop_seen(log_job *j) {
 static double value_of(const row_metric *m, const float *c, bool epoch_level) {
     double sum = c[epoch_level ? LOG_EPOCH_SUM : LOG_WINDOW_SUM],
            weight = c[epoch_level ? LOG_EPOCH_WEIGHT : LOG_WINDOW_WEIGHT];
-    switch (m->reduce) {
+    switch (m->kind.reduce) {
     case XT_SUM: return weight > 0 ? sum : NAN;
     case XT_MIN: return c[epoch_level ? LOG_LEAST : LOG_MOST];
     case XT_MAX: return c[epoch_level ? LOG_MOST : LOG_LEAST];
@@ -156,12 +156,12 @@ static double value_of(const row_metric *m, const float *c, bool epoch_level) {
 
 /* A metric that is a function of its sums; the sums are remembered under its name. */
 static double finished(const row_metric *m, const float *c, bool epoch_level) {
-    double *sums = base_malloc((size_t)m->count * sizeof *sums);
+    double *sums = base_malloc((size_t)m->kind.count * sizeof *sums);
     if (!sums) return NAN;
-    for (int64_t r = 0; r < m->count; r++)
+    for (int64_t r = 0; r < m->kind.count; r++)
         sums[r] = c[r * LOG_COLUMNS + (epoch_level ? LOG_EPOCH_SUM : LOG_WINDOW_SUM)];
-    double v = m->finish(sums, m->count, m->arg);
-    remember_sums(m->name, sums, (size_t)m->count);
+    double v = m->kind.finish(sums, m->kind.count, m->kind.arg);
+    remember_sums(m->name, sums, (size_t)m->kind.count);
     return v;
 }
 
@@ -184,7 +184,8 @@ void log_values_fill(log_job *j) {
             continue;
         }
         j->values[k++] = (log_value){j->metrics[i].name, NAN, j->metrics[i].prog_bar};
-        j->values[k - 1].value = (j->metrics[i].finish ? finished : value_of)(&j->metrics[i], c, j->row.epoch_level);
+        j->values[k - 1].value =
+            (j->metrics[i].kind.finish ? finished : value_of)(&j->metrics[i], c, j->row.epoch_level);
     }
     j->row.n = k;
     j->row.values = j->values;
