@@ -89,7 +89,7 @@ row         ^8 steps in a row each needed a new program, the last at @row: shape
 sampled     ^8 reads in a row each needed a new program, the last at @sampled: shape change: .* dim 0 from .* to
             [0-9]+: .*XT210
 endless     ^compile 7: .* why: shape change: value \[12\] became \[14\] at [^ ]* .program 5., dim 0 from 12 to 14
-assign      ^compile 2: .* why: flag change: the step's xt_assigns are others, the last at @assign .program 1.
+assign      ^compile 2: .* why: other states: the step's xt_assigns are others, the last at @assign .program 1.
 momentum    ^compile 2: .* why: flag change: xt_optimizer_set_momentum at @momentum gave an optimizer a momentum
 bound       ^compile 2: .* why: new scalar constant: .* at @bound .program 1.: this number is a part of the program: .*
             xt_rand

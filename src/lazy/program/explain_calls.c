@@ -104,6 +104,7 @@ lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, 
         str_printf(out, "xt_optimizer_set_momentum at %s gave an optimizer a momentum, or one that is data from now on",
                    src_text(now->switched_at.momentum, text, sizeof text));
     } else if (now->assigns != was->assigns) {
+        why = LAZY_WHY_STATES;
         if (now->assigned_at)
             str_printf(out, "the step's xt_assigns are others, the last at %s",
                        src_text(now->assigned_at, text, sizeof text));
