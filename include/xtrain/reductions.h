@@ -80,6 +80,7 @@ XT_API xt_tensor xt_norm_axes_at(const xt_src *src, xt_tensor x, xt_list axes, x
     xt_norm_axes_at(XT_HERE, x, XT_AXES_OF_(axes), XT_OPTS(xt_vector_norm_opts, __VA_ARGS__.p = power))
 /* the lower one of an even count; NaN if there is one */
 #define xt_median(x) xt_median_at(XT_HERE, x)
+#define xt_nanmedian(x) xt_nanmedian_at(XT_HERE, x) /* of those that are not NaN; NaN where none is */
 XT_API xt_tensor xt_prod_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_any_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_all_at(const xt_src *src, xt_tensor x);
@@ -89,6 +90,7 @@ XT_API xt_tensor xt_norm_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_logsumexp_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_count_nonzero_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_median_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_nanmedian_at(const xt_src *src, xt_tensor x);
 /* NaN counts for nothing; a mean of none is NaN. */
 #define xt_nansum_axes(x, ...) XT_OPT2_(xt_nansum_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
 #define xt_nanmean_axes(x, ...) XT_OPT2_(xt_nanmean_axes_at, xt_reduce_opts, x, __VA_ARGS__, )

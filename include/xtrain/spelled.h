@@ -326,7 +326,6 @@
 #define xt_hsplit XT_SPELLED_("xt_hsplit: it is called xt_tensor_split(x, parts, 1, out) here")
 #define xt_vsplit XT_SPELLED_("xt_vsplit: it is called xt_tensor_split(x, parts, 0, out) here")
 #define xt_dsplit XT_SPELLED_("xt_dsplit: it is called xt_tensor_split(x, parts, 2, out) here")
-#define xt_nanmedian XT_SPELLED_("xt_nanmedian: along an axis: xt_nanmedian_axis(x, axis, &values, &indices)")
 #define xt_unique_consecutive \
     XT_SPELLED_("xt_unique_consecutive: it is called xt_unique(x, size, .consecutive = true) here")
 #define xt_sparse_coo_tensor \

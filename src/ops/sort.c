@@ -124,11 +124,8 @@ void xt_kthvalue_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_tens
 void xt_median_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices) {
     nth(src, "xt_median_axis", x, 0, axis, true, out_values, out_indices);
 }
-/* All elements that equal the median share its derivative, as PyTorch's do. */
-xt_tensor xt_median_at(const xt_src *src, xt_tensor x) {
-    xt_tensor values, indices;
-    xt_tensor flat = xt_flatten_at(src, x, 0);
-    nth(src, "xt_median", flat, 0, 0, true, &values, &indices);
+/* `values`: the median of all elements of `flat`, which share its derivative where they equal it, as PyTorch's do. */
+static xt_tensor of_equals(const xt_src *src, const char *what, xt_tensor flat, xt_tensor values) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(flat), *m = lazy_value(values);
     if (!v || !m || !ir_dtype_is_float(m->type->dtype)) return values;
@@ -138,18 +135,23 @@ xt_tensor xt_median_at(const xt_src *src, xt_tensor x) {
     ir_value *equal = ir_or(b, ir_compare(b, IR_EQ, v, equals), both_nan);
     int64_t axis = 0;
     ir_value *w = ops_widen(b, v);
-    if (!equal || !w) return lazy_wrap(NULL, "xt_median");
+    if (!equal || !w) return lazy_wrap(NULL, what);
     ir_value *count = ir_reduce(b, OP_add, ir_convert(b, equal, w->type->dtype), 1, &axis);
     ir_value *sum = ir_reduce(b, OP_add, ex_keep(b, equal, w, 0), 1, &axis);
     ir_value *mean = ops_narrow(b, ir_divide(b, sum, count), v->type->dtype);
     ir_value *exact = ir_add(b, m, ir_subtract(b, mean, ex_detach(b, mean))); /* the mean may be rounded */
-    return lazy_wrap(ex_pick(b, ir_is_finite(b, m), exact, mean), "xt_median");
+    return lazy_wrap(ex_pick(b, ir_is_finite(b, m), exact, mean), what);
+}
+xt_tensor xt_median_at(const xt_src *src, xt_tensor x) {
+    xt_tensor values, indices, flat = xt_flatten_at(src, x, 0);
+    nth(src, "xt_median", flat, 0, 0, true, &values, &indices);
+    return of_equals(src, "xt_median", flat, values);
 }
 
 /* NaN is sorted to the end, so the median of the numbers is at half their count. A slice of nothing but NaN
  * gives its first. */
-void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices) {
-    const char *what = "xt_nanmedian_axis";
+static void nanmedian(const xt_src *src, const char *what, xt_tensor x, int axis, xt_tensor *out_values,
+                      xt_tensor *out_indices) {
     ir_builder *b = lazy_begin(src);
     int64_t a;
     ir_value *v = sortable(src, what, x, axis, &a, out_values);
@@ -170,6 +172,14 @@ void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *o
     ir_value *at = ops_gather_axis(b, order_of(b, v, a, false), a, ops_unsqueeze(b, middle, a)),
              *values = ops_gather_axis(b, v, a, at);
     give(b, what, ops_squeeze(b, values, a), ops_squeeze(b, at, a), out_values, out_indices);
+}
+void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices) {
+    nanmedian(src, "xt_nanmedian_axis", x, axis, out_values, out_indices);
+}
+xt_tensor xt_nanmedian_at(const xt_src *src, xt_tensor x) {
+    xt_tensor values, indices, flat = xt_flatten_at(src, x, 0);
+    nanmedian(src, "xt_nanmedian", flat, 0, &values, &indices);
+    return of_equals(src, "xt_nanmedian", flat, values);
 }
 
 /* Of the order i along axis a, the place of the element with that rank. */

@@ -70,6 +70,8 @@ f.run("amax_ties_3d", lambda t: F.adaptive_max_pool3d(t, (1, 3, 2)), image)
 f.run("median_ties", lambda t: t.median(), torch.tensor([0.0, 2, 0, 3, 1, 1, 1, 1, -1], dtype=D))
 f.run("median_ties_2d", lambda t: t.median(), torch.tensor([[1.0, 5, 5], [5, 6, 0]], dtype=D))
 f.run("median_nan", lambda t: t.median(), torch.tensor([nan, 2, nan, 2, 1], dtype=D))
+f.run("nanmedian_ties", lambda t: t.nanmedian(), torch.tensor([[nan, 2, 3], [2, nan, 1]], dtype=D))
+f.run("nanmedian_of_none", lambda t: t.nanmedian(), torch.tensor([nan, nan], dtype=D))
 a = torch.tensor([[2, 0.5, 0.3], [0.5, 1, 0.2], [0.3, 0.2, 1.5]], dtype=D)
 f.run("cholesky", lambda t: (torch.linalg.cholesky(t), torch.linalg.cholesky(t, upper=True)), a)
 f.run("cholesky_of_covariance", lambda t: torch.distributions.MultivariateNormal(
