@@ -1,6 +1,7 @@
 /* A loop of the program's own that has trained on nothing but NaN must not end without a word: at xt_finish a few of
  * the smallest parameters that its optimizers have trained are read, which no gradient that was NaN has left alone. The
  * Trainer's fits say it of their rows. */
+#include "base/handle.h"
 #include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
 #include "optim/optim.h"
@@ -54,6 +55,7 @@ static void look(void *user) {
     for (xt_optimizer *o = trained; o; o = o->next_trained) {
         o->is_trained = false;
         if (lazy_pending() || lazy_spmd() || lazy_rehearsing() || world_get()->rank != 0) continue;
+        if (handle_look(HANDLE_module, o->net) != HANDLE_LIVES) continue; /* freed before its optimizer */
         for (int i = 0, n = 0; i < xt_module_tensors(o->net) && n < LOOKED_AT; i++) {
             if (!looks_at(o->net, i)) continue;
             n++;

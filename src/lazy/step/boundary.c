@@ -115,22 +115,34 @@ static int rank_of(const lazy_slot *s) {
     return s->role == LAZY_GRADIENT ? 2 : !s->is_state;
 }
 
+static int32_t own_input(const lazy_slot *s) {
+    return s->leaf && s->leaf->type == s->value->type ? (int32_t)s->leaf->index : -1;
+}
+
+static int32_t alias_of(lazy_ctx *c, const lazy_slot *s, bool *taken) {
+    int32_t own = own_input(s);
+    if (!s->leaf) return dead_input_of_type(c, s->value->type, s->layout, taken);
+    if (own < 0 || taken[own]) return -1;
+    taken[own] = true;
+    return own;
+}
+
+static bool add_slot(const lazy_ctx *c, boundary *b, uint32_t index, int32_t alias) {
+    const lazy_slot *s = &c->slots[index];
+    lazy_requester requester = {s->is_state || s->role == LAZY_GRADIENT ? NULL : "xt_keep", s->kept ? s->kept : s->src,
+                                s->kept ? s->src : 0};
+    return add(b, s->value, alias, s->layout, requester, index, SIZE_MAX);
+}
+
 static xt_status collect(lazy_ctx *c, boundary *b) {
     bool *taken = base_calloc(c->n_leaves + 1, 1);
-    bool ok = taken != NULL;
+    bool ok = taken != NULL, superset = lazy_superset_serves(c);
     for (size_t k = 0; k < 3 * c->n_persistent && ok; k++) {
         uint32_t index = c->persistent[k % c->n_persistent];
-        lazy_slot *s = &c->slots[index];
+        const lazy_slot *s = &c->slots[index];
         if (rank_of(s) != (int)(k / c->n_persistent) || !s->value || s->failed) continue;
-        int32_t alias = -1;
-        if (s->leaf && s->leaf->type == s->value->type && !taken[s->leaf->index]) {
-            alias = (int32_t)s->leaf->index;
-            taken[alias] = true;
-        } else if (!s->leaf)
-            alias = dead_input_of_type(c, s->value->type, s->layout, taken);
-        lazy_requester requester = {s->is_state || s->role == LAZY_GRADIENT ? NULL : "xt_keep",
-                                    s->kept ? s->kept : s->src, s->kept ? s->src : 0};
-        ok = add(b, s->value, alias, s->layout, requester, index, SIZE_MAX);
+        if (lazy_superset_owns(c, index)) continue;
+        ok = add_slot(c, b, index, superset ? lazy_superset_alias(c, b->roots.n) : alias_of(c, s, taken));
     }
     for (size_t k = 0; k < c->n_requests && ok; k++) {
         if (!c->requests[k].value || (c->request_order && lazy_request_is_optional(&c->requests[k]))) continue;
@@ -139,6 +151,10 @@ static xt_status collect(lazy_ctx *c, boundary *b) {
     for (size_t i = 0; i < c->n_request_order && ok; i++) {
         size_t k = c->request_order[i];
         ok = add(b, c->requests[k].value, -1, NULL, c->requests[k].asked, UINT32_MAX, k);
+    }
+    for (size_t i = 0; i < lazy_superset_owners(c) && ok; i++) {
+        uint32_t index = lazy_superset_state(c, i);
+        if (index != UINT32_MAX) ok = add_slot(c, b, index, own_input(&c->slots[index]));
     }
     base_free(taken);
     return ok ? NULL : status_oom(c->n_persistent * sizeof(void *), "the results of a step");

@@ -14,6 +14,8 @@
  *     asked for together are of one. Own programs are made only while there is one left for a superset.
  *  2. All this happens where a step's program is not in memory. A step whose own program is there never comes here.
  *  3. A superset's inputs are known by what they are to the base, for steps meet their arguments in different orders.
+ *     Its results are the base's in their order, whose buffers are taken over as the base has it, then the owners'
+ *     states, whose place among the base's differs from step to step.
  *  4. An optional output that reads a tensor which other steps do not have, or that ranks compute together, is not
  *     switched off: steps with it have programs of their own. */
 #include "lazy/core/layout.h"
@@ -235,15 +237,19 @@ xt_status lazy_superset_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, co
     /* a pass over data that is only logged */
     if (!st->n_base)
         st->base = hash_mix((hash128){1, c->used.mode}, (hash128){(uint64_t)c->used.no_grad, c->used.autocast});
-    program_group *f = s ? NULL : known ? known->of : group_of(k, st->base);
+    bool same_base = known && hash_equal(known->of->base, st->base);
+    program_group *f = s ? NULL : same_base ? known->of : group_of(k, st->base);
     bool as_known =
-        f && known && find_items(f, st) && has_all(superset, st); /* the key does not know which lines ask */
+        f && same_base && find_items(f, st) && has_all(superset, st); /* the key does not know which lines ask */
     bool ok = false;
     if (f && !as_known) s = decide(c, k, key, st, f, &superset);
     if (!s && superset) s = optional_record_superset(c, k, f, superset, st, &ok);
     if (s && f) optional_forget_groups(k); /* they may have been left half made */
     if (!s && ok) optional_key_superset(c, k, superset);
     lazy_key_tree_done(c);
-    if (!s && ok) *out_other = &superset->known;
+    if (!s && ok) {
+        *out_other = &superset->known;
+        k->serves = true;
+    }
     return s;
 }

@@ -41,6 +41,7 @@ typedef struct optional_now {
 typedef struct optional_step {
     ir_value **roots; /* the base's, then the optional outputs' */
     const struct lazy_layout **layouts; /* of the base's */
+    int32_t *aliases; /* of the base's: argument whose buffer it may take over, if that is the base's, too; or -1 */
     size_t n_base, n_roots;
     optional_now *now;
     size_t n_now, cap_now;
@@ -78,6 +79,7 @@ typedef struct lazy_optional_registry { /* of a thread */
     optional_owner *owners; /* a log engine has one a stage, and a trainer has an engine */
     size_t n_owners, cap_owners;
     bool begun, apart; /* apart: see lazy_optional_apart */
+    bool serves; /* the step runs a superset */
     program_group **groups;
     size_t n_groups, cap_groups;
     map *combos; /* by natural key */

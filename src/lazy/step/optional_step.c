@@ -5,6 +5,7 @@
 void optional_step_free(optional_step *st) {
     base_free(st->roots);
     base_free(st->layouts);
+    base_free(st->aliases);
     base_free(st->now);
     base_free(st->numbers);
     base_free(st->places);
@@ -29,7 +30,7 @@ static void step_ended(lazy_ctx *c) {
         if (k->owners[i].active || k->owners[i].used) k->owners[i].o.ended(k->owners[i].o.user);
         k->owners[i].active = k->owners[i].used = false;
     }
-    k->begun = k->apart = false;
+    k->begun = k->apart = k->serves = false;
     if (k->step.roots) optional_step_free(&k->step);
     c->request_order = NULL;
     c->n_request_order = 0;
@@ -189,15 +190,17 @@ xt_status optional_read_step(lazy_ctx *c, optional_registry *k, const lazy_roots
     st->n_numbers = c->b.block->n_args;
     st->roots = base_calloc(r->n + 2 * st->n_now + 1, sizeof *st->roots);
     st->layouts = base_calloc(r->n + 1, sizeof *st->layouts);
+    st->aliases = base_calloc(r->n + 1, sizeof *st->aliases);
     st->numbers = base_calloc(st->n_numbers + 1, sizeof *st->numbers);
     st->places = base_calloc(st->n_numbers + 1, sizeof *st->places);
-    if (!ok || !st->roots || !st->layouts || !st->numbers || !st->places)
+    if (!ok || !st->roots || !st->layouts || !st->aliases || !st->numbers || !st->places)
         return status_oom((r->n + st->n_now) * sizeof *st->roots, "the optional outputs of a step");
     for (size_t i = 0; i < r->n; i++) {
         if (slots[i] == UINT32_MAX ? lazy_request_is_optional(&c->requests[requests[i]])
                                    : optional_owner_of_slot(k, slots[i]) < k->n_owners)
             continue;
         st->layouts[st->n_base] = r->layouts ? r->layouts[i] : NULL;
+        st->aliases[st->n_base] = r->alias_leaf[i];
         st->roots[st->n_base++] = r->values[i];
     }
     st->n_roots = st->n_base;

@@ -10,8 +10,12 @@
 xt_status optional_marks(lazy_ctx *c, optional_step *st) {
     XT_TRY(lazy_key_tree(c, st->n_base, st->n_roots, st->roots, optional_leaf_id, st->numbers, &st->in_base));
     hash128 h = {0x6f7074, st->n_base};
-    for (size_t i = 0; i < st->n_base; i++)
+    for (size_t i = 0; i < st->n_base; i++) {
+        uint32_t number = st->aliases[i] < 0 ? 0 : st->numbers[st->aliases[i]];
+        if (!number || number > st->in_base) st->aliases[i] = -1, number = 0; /* other steps may not have it */
         h = hash_mix(h, (hash128){st->roots[i]->mark, st->layouts[i] ? st->layouts[i]->text : 0});
+        h = hash_mix(h, (hash128){number, 0x616c}); /* a step that keeps an input runs no program that takes it */
+    }
     st->base = h;
     for (size_t i = 0; i < st->n_now; i++)
         for (int k = 0; k < 2; k++) st->now[i].marks[k] = st->now[i].o.values[k] ? st->now[i].o.values[k]->mark : 0;

@@ -138,6 +138,14 @@ void lazy_iteration_swept(lazy_ctx *c, ir_value *root); /* xt_backward was calle
 
 /* --- values that only some steps give out or log (optional*.c, superset.c) --- */
 bool lazy_request_is_optional(const lazy_request *q);
+/* Of a step that runs a superset; false, and nothing, of any other: whether the slot is an owner's state, whose results
+ * come behind the others; the owners' slots, 0 .. n - 1, where they have a new value; and which argument result k of
+ * the others takes over (-1: none). */
+bool lazy_superset_serves(const lazy_ctx *c);
+bool lazy_superset_owns(const lazy_ctx *c, uint32_t slot);
+size_t lazy_superset_owners(const lazy_ctx *c);
+uint32_t lazy_superset_state(const lazy_ctx *c, size_t i); /* UINT32_MAX: no new value */
+int32_t lazy_superset_alias(const lazy_ctx *c, size_t k);
 /* The program of natural key `key` with these roots is not in memory. *out_other: the superset that the step has been
  * recorded again for, to be collected again; NULL: it needs a program of its own. */
 xt_status lazy_superset_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots,

@@ -9,13 +9,18 @@ static uint64_t new_serial(void) {
     return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 }
 
+static bool is_read(const lazy_ctx *c, xt_tensor state) {
+    return c->slots[state.slot].leaf != NULL;
+}
+
 /* What the program of a superset depends on besides its optional outputs, which were recorded the same way: the states'
  * types, where numbers of the step lie. */
 static uint64_t superset_shape(lazy_ctx *c, const optional_registry *k) {
     uint64_t h = 1;
     for (size_t i = 0; i < k->n_owners; i++)
         if (k->owners[i].used)
-            h = optional_mix(h, lazy_type(k->owners[i].o.state(k->owners[i].o.user))->id + (uint64_t)i * 7);
+            h = optional_mix(h, lazy_type(k->owners[i].o.state(k->owners[i].o.user))->id + (uint64_t)i * 7 +
+                                    ((uint64_t)is_read(c, k->owners[i].o.state(k->owners[i].o.user)) << 40));
     for (size_t i = 0; i < c->n_packs; i++) h = optional_mix(h, (uint64_t)c->packs[i].n << 8 | i);
     return h;
 }
@@ -145,4 +150,28 @@ xt_status optional_bind_superset(lazy_ctx *c, lazy_known_as *k, const lazy_progr
             s = status_new(XT_INTERNAL, NULL, "input %zu of a step with optional outputs is not there", i);
     if (!s) c->places = f->places;
     return s;
+}
+
+/* --- results --- */
+bool lazy_superset_serves(const lazy_ctx *c) {
+    return c->optionals && c->optionals->serves;
+}
+
+bool lazy_superset_owns(const lazy_ctx *c, uint32_t slot) {
+    return lazy_superset_serves(c) && optional_owner_of_slot(c->optionals, slot) < c->optionals->n_owners;
+}
+
+size_t lazy_superset_owners(const lazy_ctx *c) {
+    return lazy_superset_serves(c) ? c->optionals->n_owners : 0;
+}
+
+uint32_t lazy_superset_state(const lazy_ctx *c, size_t i) {
+    const optional_owner *o = &c->optionals->owners[i];
+    uint32_t slot = o->o.state(o->o.user).slot;
+    return o->used && c->slots[slot].value && !c->slots[slot].failed ? slot : UINT32_MAX;
+}
+
+int32_t lazy_superset_alias(const lazy_ctx *c, size_t k) {
+    const optional_step *st = &c->optionals->step;
+    return k < st->n_base ? st->aliases[k] : -1;
 }
