@@ -664,22 +664,29 @@ class loader {
 class step {
   public:
     using fn = std::function<tensor(const tensor *, int)>; /* in[n] -> the result, or none */
-    explicit step(fn f, where w = XT_HPP_HERE_) : body_(new body{std::move(f), {}}) {
-        xt_compile_opts o{};
-        o.struct_size = sizeof o;
-        o.user = body_.get();
-        s_.reset(xt_compile_at(&w, call, o));
+    explicit step(fn f, where w = XT_HPP_HERE_) : body_(new body{std::move(f), {}}), made_(w) {
+        make();
         if (!s_) tensor::check_pending();
     }
     tensor operator()(const std::vector<tensor> &in, where w = XT_HPP_HERE_) const {
         std::vector<xt_tensor> x(in.begin(), in.end());
         tensor y = xt_call_at(&w, s_.get(), static_cast<int>(x.size()), x.data());
-        if (body_) rethrow_(body_->thrown);
+        if (body_ && body_->thrown) {
+            make(); /* what was recorded until then is no step */
+            rethrow_(body_->thrown);
+        }
         return y;
     }
-    operator xt_step *() const { return s_.get(); } /* for functions of C; stays this object's */
+    /* For functions of C; stays this object's. Another one behind a call whose lambda threw. */
+    operator xt_step *() const { return s_.get(); }
 
   private:
+    void make() const {
+        xt_compile_opts o{};
+        o.struct_size = sizeof o;
+        o.user = body_.get();
+        s_.reset(xt_compile_at(&made_, call, o));
+    }
     struct body {
         fn f;
         std::exception_ptr thrown;
@@ -695,7 +702,8 @@ class step {
         }
     }
     std::unique_ptr<body> body_;
-    std::unique_ptr<xt_step, free_<xt_step_free>> s_;
+    where made_;
+    mutable std::unique_ptr<xt_step, free_<xt_step_free>> s_;
 };
 
 #undef XT_HPP_HERE_

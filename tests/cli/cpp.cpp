@@ -167,6 +167,30 @@ static void lines() {
     check(y.is_error(), "an error tensor");
 }
 
+/* A lambda that throws behind what it has recorded: that is no step, and the next call records it whole. */
+static void throwing_step() {
+    bool throws = true;
+    xt::tensor calls = xt::state("calls", XT_F32, {1}), x = xt::ones(XT_F32, {1}).keep();
+    xt::step step([&](const xt::tensor *in, int) -> xt::tensor {
+        calls.assign(calls + 1);
+        if (throws) throw 42;
+        return in[0] * 2;
+    });
+    try {
+        step({x});
+        check(false, "no exception");
+    } catch (int thrown) {
+        check(thrown == 42, "what the lambda has thrown");
+    }
+    throws = false;
+    for (int i = 0; i < 3; i++) {
+        double was = calls.item(), is = step({x}).item();
+        check(is == 2, "a step whose lambda has thrown once");
+        check(calls.item() == was + 1, "with all that it does");
+    }
+    check(xt_step_traces(step) == 1 && xt_step_replays(step) == 2, "recorded once from then on");
+}
+
 /* A run of its own, in which nothing looks at errors: cpp.sh looks for what is printed, for all that is wrong is the
  * exception. */
 static void throwing_modules() {
@@ -282,7 +306,7 @@ static int run() {
 }
 
 int main(int argc, char **) {
-    if (argc > 1) throwing_modules();
+    if (argc > 1) throwing_modules(), throwing_step();
     int rc = argc > 1 ? xt::finish() : run();
     for (const char *kind : {"tensor", "buffer", "module", "optimizer", "loader", "step"})
         if (xt_live_objects(kind)) faults++, printf("%s objects are alive\n", kind);
