@@ -113,8 +113,20 @@ static void step_once(xt_scheduler *s, bool by_trainer) {
     lazy_on_replay(&(lazy_replay){.before = step_again, .user = s});
 }
 
+static bool owned(const xt_optimizer *o, const xt_scheduler *s) {
+    for (size_t i = 0; i < o->n_schedulers; i++)
+        if (o->schedulers[i] == s) return true;
+    return false;
+}
+
 void xt_schedule_step(xt_scheduler *s) {
-    step_once(s, false);
+    if (s && !owned(s->opt, s))
+        schedule_fail(s, status_new(XT_INVALID_ARGUMENT, NULL,
+                                    "xt_schedule_step: this %s schedule is a part of another one, which steps it; step "
+                                    "that one",
+                                    s->kind->name));
+    else
+        step_once(s, false);
 }
 
 void schedule_step_of_fit(xt_scheduler *s) {
@@ -160,12 +172,6 @@ static void adopt(xt_scheduler *s, xt_scheduler *child) {
             o->n_schedulers--;
             return;
         }
-}
-
-static bool owned(const xt_optimizer *o, const xt_scheduler *s) {
-    for (size_t i = 0; i < o->n_schedulers; i++)
-        if (o->schedulers[i] == s) return true;
-    return false;
 }
 
 static xt_status check_parts(const xt_optimizer *o, const char *what, const xt_sequence_opts *p, size_t *out_n) {

@@ -230,6 +230,12 @@ static void refusals(void **state) {
     refused("make the groups before");
     xt_schedule_step(xt_plateau_schedule(o));
     refused("goes by a value");
+    xt_scheduler *part = xt_exponential_schedule(o, .gamma = 0.5);
+    assert_non_null(xt_warmup_schedule(o, 2, part));
+    double lr = xt_schedule_lr(part);
+    xt_schedule_step(part);
+    refused("this exponential schedule is a part of another one");
+    assert_true(xt_schedule_lr(part) == lr);
     xt_status e = xt_schedule_load(s, "{\"kind\":\"cosine\",\"last_epoch\":3,\"base_lrs\":[1]}");
     assert_non_null(strstr(xt_status_message(e), "that of a cosine schedule, this one is one_cycle"));
     xt_status_free(e);
