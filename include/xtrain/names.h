@@ -88,7 +88,8 @@ extern "C" {
 #define xt_argwhere(x, size, out_count) xt_nonzero(x, size, out_count)
 /* xt_trapz(y, dx = 1, axis = -1) */
 #define xt_trapz(...) XT_FILL2_(XT_TRAPZ_, 1, -1, __VA_ARGS__)
-#define XT_TRAPZ_(y, dx, axis, ...) (XT_LAST_(0, __VA_ARGS__), xt_trapezoid(y, dx, axis))
+#define XT_TRAPZ_(y, dx, axis, ...) \
+    (XT_LAST_(0, __VA_ARGS__), xt_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis)))
 #define xt_bucketize(x, ...) XT_BUCKETIZE_(x, __VA_ARGS__, )
 #define XT_BUCKETIZE_(x, boundaries, ...) \
     xt_searchsorted_at(XT_HERE, boundaries, x, XT_OPTS(xt_search_opts, __VA_ARGS__))

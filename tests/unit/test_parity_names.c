@@ -229,7 +229,7 @@ FN(windows_f64, {
 FN(one_given, {
     y[0] = xt_hardtanh(x[0], -0.3);
     y[1] = xt_diff(x[0], 2);
-    y[2] = xt_trapezoid(x[0], 0.5);
+    y[2] = xt_trapz(x[0], 0.5);
     y[3] = xt_cumulative_trapezoid(x[0], 0.5);
     y[4] = xt_rot90(x[0], 3);
     y[5] = xt_diagonal(x[0], 1);
