@@ -12,8 +12,9 @@
  *
  * A mistake (shapes that do not broadcast, a function that a distribution does not have) gives error tensors with the
  * line, as everywhere. Values of parameters are not looked at, for that would wait for the device: outside of their
- * range results are NaN or infinite. A value outside of the support has the log-probability -infinity, where PyTorch
- * raises an error. Nothing here waits for the device. */
+ * range results mean nothing, most of them NaN or infinite. A number outside of the support has the log-probability
+ * -infinity, where PyTorch raises an error; that vectors sum to 1 and matrices are positive is not looked at. Nothing
+ * here waits for the device. */
 #ifndef XTRAIN_DISTRIBUTIONS_H
 #define XTRAIN_DISTRIBUTIONS_H
 

@@ -228,10 +228,12 @@ xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt
     const ir_type *t = lazy_type(x);
     if (!t || t->rank < 2 || !ir_dtype_is_float(t->dtype))
         return nn_bad_input(src, "xt_batch_norm", name, x, "floats [N,C,...] are needed");
-    if (!(o.eps >= 0 || o.eps == XT_AUTO) || !(o.momentum >= 0 && o.momentum <= 1))
-        return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "xt_batch_norm %s: eps is %g and momentum %g; eps must not be negative and momentum in [0,1]",
-                          name, o.eps, o.momentum);
+    if (!(o.eps >= 0 || o.eps == XT_AUTO))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_batch_norm %s: eps is %g; it must not be negative", name,
+                          o.eps);
+    if (!(o.momentum >= 0 && o.momentum <= 1))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_batch_norm %s: momentum is %g; it must be in [0,1]", name,
+                          o.momentum);
     if (nn_is_fused(m, name)) return x;
     bool track = o.track != XT_OFF, training = nn_is_training(m, name), batch = training || !track,
          move = training && nn_tracks(m);

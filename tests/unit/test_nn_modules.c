@@ -231,7 +231,7 @@ static const wrong wrongs[] = {
     {"cannot be padded by 3 and 3 in dim 2 with mode reflect", "0 to 2", w_conv_mode},
     {"output_padding 1 must be", "stride 1", w_conv_output_padding},
     {"more than one value per channel", "xt_eval", w_bn_one},
-    {"momentum 2", "[0,1]", w_bn_eps},
+    {"momentum is 2", "[0,1]", w_bn_eps},
     {"xt_group_norm l: the input is tensor<2x4x3xf32>", "3 groups", w_gn},
     {"xt_layer_norm l", "at least .dims dims", w_ln},
     {"xt_instance_norm l", "at least one dim behind C", w_in},
