@@ -82,7 +82,7 @@ typedef struct array {
     struct array *older;
     char *lines[];
 } array;
-static array *arrays; /* guarded by `changing`, as whoever else of ours changes the environment */
+static array *arrays; /* the newest; guarded by `changing` */
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 /* `line`: name=value, which stays; NULL: without the name. */

@@ -253,8 +253,8 @@ void log_plain_tell_lost(const log_engine *e) {
 }
 
 /* What a plain loop has logged since its last row: a name under an `if` waits for the next one, which this is. And the
- * values with .on_epoch of a loop without a loader, whose
- * epoch is the loop. A row says where the loop was when the values were logged: a validation may have come since. */
+ * values with .on_epoch of a loop without a loader, whose epoch is the loop. A row says where the loop was when the
+ * values were logged: a validation may have come since. */
 void log_plain_last_rows(log_engine *e, bool may_run) {
     const log_metric *first = NULL;
     for (int s = 0; s < LOG_STAGE_COUNT && !first; s++)

@@ -1,9 +1,10 @@
 /* What a step's inputs and ops are in place of those of a known program: shapes, dtypes, numbers, ops. */
 #include "lazy/program/explain.h"
 
+/* Numbers of the step, see scalar.c. */
 static bool is_pack(const lazy_node *n) {
     return explain_is_input(n) && !n->src && !n->path;
-} /* numbers of the step, see scalar.c */
+}
 
 /* The samples of a batch, and nothing else, are others. */
 static bool only_samples(const ir_type *now, const ir_type *was) {

@@ -14,13 +14,14 @@ static bool is_read(const lazy_ctx *c, xt_tensor state) {
 }
 
 /* What the program of a superset depends on besides its optional outputs, which were recorded the same way: the states'
- * types, where numbers of the step lie. */
+ * types and whether they are read (their buffers are taken over then), where numbers of the step lie. */
 static uint64_t superset_shape(lazy_ctx *c, const optional_registry *k) {
     uint64_t h = 1;
-    for (size_t i = 0; i < k->n_owners; i++)
-        if (k->owners[i].used)
-            h = optional_mix(h, lazy_type(k->owners[i].o.state(k->owners[i].o.user))->id + (uint64_t)i * 7 +
-                                    ((uint64_t)is_read(c, k->owners[i].o.state(k->owners[i].o.user)) << 40));
+    for (size_t i = 0; i < k->n_owners; i++) {
+        if (!k->owners[i].used) continue;
+        xt_tensor state = k->owners[i].o.state(k->owners[i].o.user);
+        h = optional_mix(h, lazy_type(state)->id + (uint64_t)i * 7 + ((uint64_t)is_read(c, state) << 40));
+    }
     for (size_t i = 0; i < c->n_packs; i++) h = optional_mix(h, (uint64_t)c->packs[i].n << 8 | i);
     return h;
 }
