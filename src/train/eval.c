@@ -23,7 +23,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass kind, xt_loader
     log_epoch_begin(stage);
     lazy_position_of_thread()->pass = kind == PASS_SANITY ? "sanity check" : stage == LOG_TEST ? "test" : "validation";
     xt_batch b;
-    bool cut = false;
+    bool cut = limit == 0;
     while (!cut && loader_pass_next(src, &pass, &b)) {
         ending_cancel_point();
         b.epoch = lazy_position_of_thread()->epoch = t->epoch;
@@ -62,7 +62,7 @@ bool train_evaluate_all(xt_trainer *t, const xt_src *src, train_pass pass, int64
         t->val_index = (int)i;
         if (t->n_vals) log_set_loader((int)i);
         ok = train_evaluate(t, src, pass, i ? t->vals[i - 1] : t->val,
-                            most < 1 || (limit && limit < most) ? limit : most);
+                            most < 1 || (limit >= 0 && limit < most) ? limit : most);
     }
     t->val_index = 0;
     log_set_loader(-1);

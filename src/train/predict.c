@@ -8,7 +8,7 @@
 static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t limit, xt_prediction_fn fn,
                         void *user) {
     const xt_task *task = t->task;
-    bool cut = false;
+    bool cut = limit == 0;
     int64_t done = 0;
     nn_mode_begin(src, t->net, NN_EVALUATING);
     xt_no_grad_begin();

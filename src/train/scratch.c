@@ -34,6 +34,7 @@ xt_status scratch_fit(const xt_src *src, const char *what, const xt_task *task, 
                           ".training_step and .configure_optimizers");
     }
     uint64_t seed = lazy_seed();
+    lazy_drawn drawn = lazy_draws_now();
     loader_pass outer = loader_mark(loader);
     lazy_position position = *lazy_position_of_thread();
     xt_task trial = bare(task);
@@ -58,5 +59,6 @@ xt_status scratch_fit(const xt_src *src, const char *what, const xt_task *task, 
     xt_loader_set_epoch(loader, outer.epoch, outer.next);
     *lazy_position_of_thread() = position;
     xt_seed(seed);
+    lazy_draws_again(drawn);
     return pending(s);
 }

@@ -115,15 +115,18 @@ static void write_all_ranks(const xt_trainer *t, const detector *d) {
     base_free(lists);
 }
 
-static void report(xt_trainer *t, detector *d, int64_t count) {
-    float ring[RING];
+/* The row that told of a spike is older than the states, which later steps may have moved on: the ring is read with the
+ * count that belongs to it. */
+static void report(xt_trainer *t, detector *d) {
+    float ring[RING], counts[2];
     xt_status s = lazy_state_read(d->ring, ring, sizeof ring);
-    int64_t fresh = count - d->seen < RING ? count - d->seen : RING;
-    d->seen = count;
+    if (!s) s = lazy_state_read(d->counts, counts, sizeof counts);
     if (s) {
         xt_status_free(s);
         return;
     }
+    int64_t count = (int64_t)counts[1], fresh = count - d->seen < RING ? count - d->seen : RING;
+    d->seen = count;
     str now = STR_INIT;
     for (int64_t i = RING - fresh; i < RING; i++) {
         str_printf(&now, "%s%.0f", now.len ? ", " : "", (double)ring[i]);
@@ -139,7 +142,7 @@ static void report(xt_trainer *t, detector *d, int64_t count) {
 /* Looks at what has arrived, without waiting; at the end of an epoch at everything. */
 static void look(xt_trainer *t, detector *d) {
     double count;
-    if (log_find(t->log, "spikes", &count) && isfinite(count) && (int64_t)count > d->seen) report(t, d, (int64_t)count);
+    if (log_find(t->log, "spikes", &count) && isfinite(count) && (int64_t)count > d->seen) report(t, d);
 }
 
 static void step_end(xt_trainer *t, void *user) {
@@ -151,7 +154,7 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     float counts[2];
     if (!ok || !lazy_type(d->counts)) return;
     xt_status s = lazy_state_read(d->counts, counts, sizeof counts);
-    if (!s && (int64_t)counts[1] > d->seen) report(t, d, (int64_t)counts[1]);
+    if (!s && (int64_t)counts[1] > d->seen) report(t, d);
     xt_status_free(s);
     if (world_get()->size > 1) write_all_ranks(t, d);
 }

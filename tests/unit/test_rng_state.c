@@ -1,5 +1,6 @@
 /* Random draws of a loop of one's own: what is done between its steps changes none of them, and a loop that goes on
  * from files draws what the unbroken one drew. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -179,8 +180,49 @@ static void no_draw_comes_again(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* --- threads --- */
+static double draw(void) {
+    return xt_item(xt_sum(xt_rand(XT_F32, 3)));
+}
+
+typedef struct other {
+    bool seeds, loads; /* otherwise it draws with the seed that it finds */
+    xt_rng_state state;
+    double first;
+} other;
+
+static void *draw_elsewhere(void *user) {
+    other *o = user;
+    if (o->seeds) xt_seed(8);
+    if (o->loads) xt_rng_state_load(o->state);
+    o->first = draw();
+    return NULL;
+}
+
+/* A thread's seed is its own; one that has none takes the newest, its parent's. */
+static void threads_have_seeds_of_their_own(void **state) {
+    (void)state;
+    other others[] = {{.seeds = true}, {.loads = true}, {0}};
+    xt_seed(8);
+    others[1].state = xt_rng_state_save();
+    double of_8 = draw();
+    xt_seed(7);
+    double first = draw(), second = draw();
+    for (int i = 0; i < 3; i++) {
+        pthread_t t;
+        xt_seed(7);
+        assert_true(draw() == first);
+        assert_int_equal(pthread_create(&t, NULL, draw_elsewhere, &others[i]), 0);
+        assert_int_equal(pthread_join(t, NULL), 0);
+        assert_true(others[i].first == (i < 2 ? of_8 : first));
+        assert_true(draw() == second);
+        assert_int_equal(xt_rng_state_save().words[0], 7);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_in_between_counts), cmocka_unit_test(goes_on),
-                                       cmocka_unit_test(no_draw_comes_again)};
+                                       cmocka_unit_test(no_draw_comes_again),
+                                       cmocka_unit_test(threads_have_seeds_of_their_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -249,6 +249,30 @@ static void spikes_are_found_on_the_device(void **state) {
     xt_clear_error();
 }
 
+/* A row tells of a spike when later batches have had theirs: each is listed once, by its own number. */
+static void spikes_close_together_have_their_numbers(void **state) {
+    (void)state;
+    static float x[68];
+    static const char *const list = "[13, 14, 16, 30, 31, 33, 47, 48, 50, 64, 65, 67]\n";
+    xt_task still = task;
+    still.configure_optimizers = hardly;
+    for (int i = 0; i < 68; i++) x[i] = i % 17 == 13 || i % 17 == 14 || i % 17 == 16 ? 50 : 1;
+    for (int every = 1; every <= 50; every += 7) {
+        char here[1024], *text;
+        size_t n;
+        xt_trainer *t = TRAINER(.max_epochs = 1, .log_every_n_steps = every);
+        xt_trainer_add(t, xt_spike_detection(.window = 5));
+        xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 68), .batch = 1);
+        if (!getcwd(here, sizeof here) || chdir(dir) != 0) fail();
+        assert_int_equal(xt_fit(t, &still, l, NULL), 0);
+        assert_int_equal(chdir(here), 0);
+        assert_null(file_read_all(in_dir("skip_batches.json"), &text, &n));
+        assert_string_equal(text, list);
+        base_free(text);
+        xt_finish();
+    }
+}
+
 static void device_stats_are_in_the_rows(void **state) {
     (void)state;
     xt_trainer *t = xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 2, .runs_dir = dir, .loggers = "csv",
@@ -575,6 +599,7 @@ int main(void) {
         T(the_timer_counts_earlier_fits),
         T(an_error_leaves_a_checkpoint),
         T(spikes_are_found_on_the_device),
+        T(spikes_close_together_have_their_numbers),
         T(device_stats_are_in_the_rows),
         T(monitors_need_a_logger),
         T(predictions_are_written_in_order),

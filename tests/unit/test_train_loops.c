@@ -38,6 +38,12 @@ static void validated(xt_module *m, int64_t epoch, void *user) {
     if (validations < 64) validated_at[validations] = steps;
     validations++;
 }
+static xt_tensor predict_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    val_batches++;
+    return xt_forward(m, b.x);
+}
+
 static xt_optimizer *sgd(xt_module *m, void *user) {
     (void)user;
     return xt_sgd(m, .lr = 0.01);
@@ -45,6 +51,7 @@ static xt_optimizer *sgd(xt_module *m, void *user) {
 static const xt_task task = {.net = net,
                              .training_step = train_step,
                              .validation_step = val_step,
+                             .predict_step = predict_step,
                              .configure_optimizers = sgd,
                              .on_validation_epoch_end = validated};
 
@@ -504,6 +511,12 @@ static void zeros_are_zero(void **state) {
     xt_trainer_args(t, 3, (char *[]){"prog", "--max_steps", "0"});
     assert_int_equal(fit(t, 3, 2), 0);
     assert_int_equal(steps, 0);
+    t = TRAINER(.max_epochs = 1, .limit_val_batches = 0, .limit_test_batches = 0, .limit_predict_batches = 0);
+    assert_int_equal(fit(t, 3, 2), 0);
+    assert_int_equal(xt_validate(t, &task, data(2, XT_OFF)), 0);
+    assert_int_equal(xt_test(t, &task, data(2, XT_OFF)), 0);
+    assert_int_equal(xt_predict(t, &task, data(2, XT_OFF), NULL, NULL), 0);
+    assert_int_equal(val_batches, 0);
 }
 
 /* --- streams --- */

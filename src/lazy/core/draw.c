@@ -5,22 +5,33 @@
  * run that it resumes draws what the unbroken one drew, from files of any version. */
 #include "lazy/core/replay_log.h"
 
-static uint64_t run_seed;
-static bool seed_known;
+/* A thread has a seed of its own from its first draw or xt_seed on. Until then it has the newest that a thread of this
+ * process was given, so that a program that seeds its main thread has seeded the threads that it starts then. */
+static _Atomic uint64_t newest_seed;
+static pthread_once_t newest_once = PTHREAD_ONCE_INIT;
+static __thread struct {
+    uint64_t seed;
+    bool known;
+} own;
+
+static void seed_of_environment(void) {
+    int64_t v = 0;
+    if (env_int("XT_SEED", &v)) atomic_store(&newest_seed, (uint64_t)v);
+}
 
 static uint64_t seed(void) {
-    int64_t v = 0;
-    if (!seed_known) {
-        if (env_int("XT_SEED", &v)) run_seed = (uint64_t)v;
-        seed_known = true;
-    }
-    return run_seed;
+    pthread_once(&newest_once, seed_of_environment);
+    if (!own.known) own.seed = atomic_load(&newest_seed);
+    own.known = true;
+    return own.seed;
 }
 
 void xt_seed(uint64_t s) {
     lazy_ctx *c = lazy_ctx_get();
-    run_seed = s;
-    seed_known = true;
+    pthread_once(&newest_once, seed_of_environment);
+    atomic_store(&newest_seed, s);
+    own.seed = s;
+    own.known = true;
     if (!c) return;
     c->draws = 0; /* the same seed gives the same draws again, from the next one on */
     c->drawn = (lazy_drawn){0};

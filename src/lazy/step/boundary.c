@@ -454,7 +454,10 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src) {
         lazy_fail(forked);
         return false;
     }
-    if (!c->replay_log) return lazy_end_step(c, cause, src, 0);
+    if (!c->replay_log) {
+        if (cause == LAZY_CHECKPOINT) lazy_hold_over_files(c, src);
+        return lazy_end_step(c, cause, src, 0);
+    }
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                          "%s inside the compiled step function %s, called at %s:%d: a call is one step and ends by "
                          "itself; move it out of the function",

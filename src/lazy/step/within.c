@@ -2,6 +2,14 @@
 #include "lazy/step/within.h"
 
 #include "lazy/core/ctx.h"
+#include "lazy/step/step.h"
+
+static bool hold_value(lazy_ctx *c, uint32_t index, const char *by, src_id at) {
+    lazy_slot *s = &c->slots[index];
+    lazy_request q = {.t = {index, s->generation}, .value = s->value, .to_slot = true, .asked = {by, at}};
+    s->outlives_step = true;
+    return VEC_PUSH(c->requests, c->n_requests, c->cap_requests, q);
+}
 
 /* Of the tensors that were there before the call: which live on through this end of a step. Batches do, until xt_next
  * takes them; what was made since the step before the call, which the program may go on to use; and what the ending
@@ -14,12 +22,7 @@ static bool hold_tensors(lazy_ctx *c, const lazy_within *w, src_id at) {
             s->outlives_step = s->buf && (s->leaf || s->buf->info.role == LAZY_BATCH || s->buf->info.step >= w->since);
             continue;
         }
-        lazy_request q = {.t = {c->step_slots[i], s->generation},
-                          .value = s->value,
-                          .to_slot = true,
-                          .asked = {"the program, behind a call that ends steps", at}};
-        if (!VEC_PUSH(c->requests, c->n_requests, c->cap_requests, q)) return false;
-        s->outlives_step = true;
+        if (!hold_value(c, c->step_slots[i], "the program, behind a call that ends steps", at)) return false;
     }
     return true;
 }
@@ -37,4 +40,20 @@ bool lazy_boundary_within(lazy_cause cause, const xt_src *src, lazy_within *w) {
     bool ok = lazy_boundary(cause, src);
     w->held = c->n_step_slots;
     return ok;
+}
+
+/* The batch is used again, and so are arrays and what was computed in the step before, where two files are written one
+ * after the other. Of what the step computes, the losses and what no op has read yet: what is read already was on the
+ * way to them, and to give that out as well would cost memory for every handle of the step. */
+void lazy_hold_over_files(lazy_ctx *c, const xt_src *src) {
+    bool ok = true;
+    for (size_t i = 0; i < c->n_step_slots && ok; i++) {
+        lazy_slot *s = &c->slots[c->step_slots[i]];
+        if (!s->live || s->persistent || s->failed || s->outlives_step) continue;
+        if (s->value && (s->is_loss || s->value->uses == 0))
+            ok = hold_value(c, c->step_slots[i], "the program, behind a file", src_intern(src));
+        else if (s->buf && !s->value)
+            s->outlives_step = s->leaf || s->buf->info.role == LAZY_BATCH || s->buf->info.step + 1 >= c->step;
+    }
+    if (!ok) lazy_fail(status_oom(sizeof(lazy_request), "the tensors behind a file"));
 }
