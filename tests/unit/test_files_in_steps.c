@@ -157,8 +157,7 @@ static double fitted(const char *place) {
     where = place;
     n_steps = writes = 0;
     xt_seed(3);
-    xt_trainer *t =
-        TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF, .log_every_n_steps = 1);
+    xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF, .log_every_n_steps = 1);
     xt_trainer_add(t, xt_callback_new(&desc, NULL));
     assert_int_equal(xt_fit(t, &task, data(), NULL), 0);
     double sum = sum_of(xt_trainer_module(t));
