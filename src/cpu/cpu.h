@@ -39,9 +39,9 @@ const int64_t *cpu_exec_input_order(const cpu_exec *e, size_t i);
 const int64_t *cpu_exec_output_order(const cpu_exec *e, size_t i);
 int cpu_exec_alias(const cpu_exec *e, size_t input); /* output that may take over this input's memory, or -1 */
 /* A serialised executable that cpu_deserialize reads back on the same machine and build (else a
- * FAILED_PRECONDITION). base_free. */
+ * FAILED_PRECONDITION). base_free. `threads` as in cpu_compile_opts: they are of who runs it, not of who kept it. */
 xt_status cpu_serialize(const cpu_exec *e, char **out, size_t *n);
-xt_status cpu_deserialize(const char *data, size_t n, cpu_exec **out);
+xt_status cpu_deserialize(const char *data, size_t n, int threads, cpu_exec **out);
 typedef struct cpu_stats {
     int64_t argument_bytes, output_bytes, temp_bytes, alias_bytes, code_bytes, peak_bytes;
     double flops, bytes_accessed, transcendentals;

@@ -1,9 +1,10 @@
 /* A serialised executable: a header with the build that wrote it and a checksum, the options, the source text. Loading
  * compiles the text again, so nothing in the file is ever executed or trusted: sizes are checked against what is there
- * before they are used.
+ * before they are used. How many threads a program has is of the client that loads it: a run's results are not those
+ * of whoever filled the cache.
  *
- *     "XTCPUEX1"  checksum of the rest (2 x u64)  build id size (u32)  build id  replicas, partitions, threads (3 x
- * i32)  text size (u64)  text
+ *     "XTCPUEX2"  checksum of the rest (2 x u64)  build id size (u32)  build id  replicas, partitions, keep_divided,
+ * as_xla (4 x i32)  text size (u64)  text
  *
  * Integers are in the machine's byte order; a build is of one architecture. */
 #include "cpu/run/plan.h"
@@ -11,8 +12,8 @@
 #include <dlfcn.h>
 #include <sys/stat.h>
 
-enum { OPTS = 5 }; /* numbers of the options */
-static const char magic[8] = {'X', 'T', 'C', 'P', 'U', 'E', 'X', '1'};
+enum { OPTS = 4 }; /* numbers of the options */
+static const char magic[8] = {'X', 'T', 'C', 'P', 'U', 'E', 'X', '2'};
 #define HEADER_BYTES (sizeof magic + 2 * sizeof(uint64_t))
 
 /* The file this code was loaded from, by size and time. The instruction set is not part of it: the text is
@@ -32,8 +33,7 @@ xt_status cpu_serialize(const cpu_exec *e, char **out, size_t *n) {
     str s = STR_INIT;
     build_id(id, sizeof id);
     uint32_t id_size = (uint32_t)strlen(id);
-    int32_t opts[OPTS] = {e->opts.num_replicas, e->opts.num_partitions, e->opts.threads, e->opts.keep_divided,
-                          e->opts.as_xla};
+    int32_t opts[OPTS] = {e->opts.num_replicas, e->opts.num_partitions, e->opts.keep_divided, e->opts.as_xla};
     uint64_t text_size = e->source_size;
     str_appendn(&s, magic, sizeof magic);
     str_appendn(&s, (const char[2 * sizeof(uint64_t)]){0}, 2 * sizeof(uint64_t));
@@ -66,7 +66,7 @@ static const char *take(reader *r, uint64_t n) {
     return p;
 }
 
-xt_status cpu_deserialize(const char *data, size_t n, cpu_exec **out) {
+xt_status cpu_deserialize(const char *data, size_t n, int threads, cpu_exec **out) {
     char id[128];
     uint64_t sum[2], text_size;
     uint32_t id_size;
@@ -95,9 +95,9 @@ xt_status cpu_deserialize(const char *data, size_t n, cpu_exec **out) {
     if (text_size != r.left) goto cut;
     cpu_compile_opts o = {.num_replicas = opts[0],
                           .num_partitions = opts[1],
-                          .threads = opts[2],
-                          .keep_divided = opts[3],
-                          .as_xla = opts[4]};
+                          .threads = threads,
+                          .keep_divided = opts[2],
+                          .as_xla = opts[3]};
     return cpu_compile(r.p, r.left, &o, out);
 cut:
     return status_new(XT_DATA_LOSS, NULL, "a serialised CPU program of %zu bytes ends too early or is too long", n);

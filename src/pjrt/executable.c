@@ -116,7 +116,7 @@ FACE(Executable_DeserializeAndLoad) {
                           "PJRT_Executable_DeserializeAndLoad: serialized_executable is NULL");
     XT_TRY(face_program_read(a->serialized_executable, a->serialized_executable_size,
                              a->overridden_serialized_compile_options, a->overridden_serialized_compile_options_size,
-                             &p));
+                             a->client->threads, &p));
     return face_load(a->client, p, &a->loaded_executable);
 }
 

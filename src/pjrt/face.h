@@ -494,7 +494,8 @@ xt_status face_program_compile(const PJRT_Program *program, const char *options,
                                face_program **out);
 xt_status face_program_write(const face_program *p, str *out); /* serialised */
 /* options NULL: those it was compiled with. */
-xt_status face_program_read(const char *data, size_t n, const char *options, size_t options_size, face_program **out);
+xt_status face_program_read(const char *data, size_t n, const char *options, size_t options_size, int threads,
+                            face_program **out);
 
 /* sharding.c: an mhlo.sharding text (NULL: replicated) as an OpSharding message */
 xt_status face_sharding_write(const char *text, str *out);

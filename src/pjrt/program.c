@@ -261,7 +261,8 @@ static xt_status damaged(void) {
     return status_new(XT_DATA_LOSS, NULL, "the serialised program is damaged or not of this plugin");
 }
 
-xt_status face_program_read(const char *data, size_t n, const char *options, size_t options_size, face_program **out) {
+xt_status face_program_read(const char *data, size_t n, const char *options, size_t options_size, int threads,
+                            face_program **out) {
     proto_field part[5] = {0};
     proto_reader r = proto_read(data, n);
     for (proto_field f; proto_next(&r, &f);)
@@ -278,7 +279,7 @@ xt_status face_program_read(const char *data, size_t n, const char *options, siz
     XT_TRY(program_new(&p));
     xt_status s = keep_options(p, options, options_size);
     memcpy(p->fingerprint, part[2].data, 32);
-    if (!s) s = cpu_deserialize((const char *)part[3].data, part[3].size, &p->exec);
+    if (!s) s = cpu_deserialize((const char *)part[3].data, part[3].size, threads, &p->exec);
     if (!s) s = describe(p);
     if (s)
         face_program_release(p);

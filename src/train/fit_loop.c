@@ -8,6 +8,7 @@
 #include "base/ending.h"
 #include "data/data.h"
 #include "lazy/mesh/mesh.h"
+#include "lazy/step/within.h"
 #include "train/train_int.h"
 
 typedef struct loop {
@@ -152,7 +153,9 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     lazy_set_draw_step(t->position.batches);
     train_precision_begin(t);
     xt_batch b = *fetched;
-    if (!enter_batch(l, &b, w)) {
+    bool enters = enter_batch(l, &b, w);
+    lazy_batch_ahead(false);
+    if (!enters) {
         train_precision_end(t);
         return false;
     }
@@ -350,6 +353,7 @@ static bool run_batches(loop *l) {
         ending_cancel_point();
         bool more = loader_pass_next(l->src, &pass, &b);
         t->in_step = more;
+        lazy_batch_ahead(more);
         settle(l, !lazy_pending());
         l->loader_ready = !more && !lazy_pending();
         if (!more) {
@@ -378,6 +382,7 @@ static bool run_batches(loop *l) {
               lazy_pending();
     }
     t->in_step = false;
+    lazy_batch_ahead(false);
     if (l->recorded && !lazy_pending()) settle(l, lazy_boundary(LAZY_STEP_END, l->src));
     log_hold_step(LOG_TRAIN);
     log_set_place(LOG_BETWEEN, LOG_TRAIN);

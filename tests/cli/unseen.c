@@ -74,6 +74,7 @@ static void look(int s) {
         xt_status_free(st);
     }
     if (is("saved") && s == 3 && xt_save(net, "/nowhere/unseen.ckpt")) return; /* the ignored status */
+    if (is("both") && s == 3 && xt_save(net, "/nowhere/unseen.ckpt")) wrong(); /* ignored, and a second error */
     if (is("compared") && s == 3 && xt_load(net, "/nowhere/unseen.ckpt")) return; /* the compared status */
     if (is("statehandled") && s == 3 && xt_optimizer_save(sgd, "/nowhere/unseen.opt")) return;
     if (is("cleared") && s == 3 && xt_optimizer_load(sgd, "/nowhere/unseen.opt")) xt_clear_error();

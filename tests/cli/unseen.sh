@@ -78,6 +78,9 @@ check "a status that is returned is the caller's own" grep -q 'finish 0' "$tmp/o
 
 # A status that nobody has read or freed is such an error when the step ends.
 ends saved "xt_save gave says" "the ignored status" xt_mark_step 4
+# So it is where another error of the step comes first.
+ends both "xt_save gave says" "ignored, and a second error" xt_mark_step 4
+check "both: the other error is told, too" [ "$(grep -c "unseen.c:.*xt_matmul" "$tmp/err")" = 1 ]
 ends compared "xt_load gave says" "the compared status" xt_mark_step 3
 run lastsave
 check "a status of the last step: exit code 1" [ $? = 1 ]

@@ -12,13 +12,13 @@ enum { OPTIONS = 16, HEAD = 2 + OPTIONS };
 
 static void load(const char *data, size_t n) {
     cpu_exec *e = NULL;
-    xt_status s = cpu_deserialize(data, n, &e);
+    xt_status s = cpu_deserialize(data, n, 0, &e);
     if ((s != NULL) != (e == NULL)) abort();
     char *again = NULL;
     size_t size = 0;
     if (e && !cpu_serialize(e, &again, &size)) {
         cpu_exec *second = NULL;
-        if (cpu_deserialize(again, size, &second)) abort(); /* what was loaded can be kept again */
+        if (cpu_deserialize(again, size, 0, &second)) abort(); /* what was loaded can be kept again */
         cpu_exec_free(second);
     }
     base_free(again);

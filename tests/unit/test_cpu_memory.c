@@ -482,7 +482,7 @@ static void programs_survive_serialisation(void **state) {
     cpu_exec *again;
     open_program(&f, CHAIN, 2);
     expect_ok(cpu_serialize(f.e, &bytes, &n), "serialise");
-    expect_ok(cpu_deserialize(bytes, n, &again), "deserialise");
+    expect_ok(cpu_deserialize(bytes, n, 0, &again), "deserialise");
     expect_ok(cpu_run(f.e, f.d, &f.a, f.in, NULL, f.out, f.from), "run");
     array out[2];
     int from[2];
@@ -497,12 +497,12 @@ static void programs_survive_serialisation(void **state) {
     assert_non_null(copy);
     for (size_t i = 0; i < n; i += 1 + i / 16) { /* cut anywhere, flipped anywhere */
         again = NULL;
-        xt_status s = cpu_deserialize(bytes, i, &again);
+        xt_status s = cpu_deserialize(bytes, i, 0, &again);
         assert_non_null(s);
         xt_status_free(s);
         memcpy(copy, bytes, n);
         copy[i] = (char)(copy[i] ^ 0x20);
-        s = cpu_deserialize(copy, n, &again);
+        s = cpu_deserialize(copy, n, 0, &again);
         assert_non_null(s);
         xt_status_free(s);
         assert_null(again);
@@ -514,7 +514,7 @@ static void programs_survive_serialisation(void **state) {
     hash128 h = hash_bytes(copy + header, n - header, (hash128){0, 0});
     memcpy(copy + 8, &h.lo, 8);
     memcpy(copy + 16, &h.hi, 8);
-    xt_status s = cpu_deserialize(copy, n, &again);
+    xt_status s = cpu_deserialize(copy, n, 0, &again);
     assert_int_equal(xt_status_code(s), XT_FAILED_PRECONDITION);
     xt_status_free(s);
     base_free(copy);
@@ -534,9 +534,14 @@ static void bytecode_survives_serialisation(void **state) {
     memset(code, 'x', code_size); /* the caller's again */
     base_free(code);
     expect_ok(cpu_serialize(e, &bytes, &n), "serialise");
-    expect_ok(cpu_deserialize(bytes, n, &again), "deserialise");
+    expect_ok(cpu_deserialize(bytes, n, 0, &again), "deserialise");
     assert_int_equal(cpu_exec_stats(again)->argument_bytes, cpu_exec_stats(e)->argument_bytes);
     cpu_exec_free(again);
+    for (int threads = 1; threads < 4; threads++) { /* those of who loads it */
+        expect_ok(cpu_deserialize(bytes, n, threads, &again), "deserialise");
+        assert_int_equal(again->threads, threads);
+        cpu_exec_free(again);
+    }
     cpu_exec_free(e);
     base_free(bytes);
 }

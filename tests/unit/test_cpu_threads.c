@@ -507,12 +507,49 @@ static void whatever_the_environment_says(void **state) {
     }
 }
 
+/* --- convolutions by oneDNN --- */
+/* Which of oneDNN's kernels computes one does not depend on the threads: near the line between two of them, too. */
+static void convolutions_by_onednn(void **state) {
+    (void)state;
+    static const struct {
+        int n, in, out, high, wide, taps, stride, pad;
+    } rows[] = {{4, 3, 9, 33, 31, 3, 1, 1}, {4, 3, 9, 31, 29, 3, 1, 1},  {2, 3, 9, 33, 31, 3, 1, 1},
+                {8, 3, 8, 20, 21, 3, 2, 1}, {3, 4, 20, 17, 19, 5, 1, 2}, {1, 16, 33, 40, 38, 3, 1, 0},
+                {6, 1, 8, 28, 28, 3, 1, 1}, {4, 16, 32, 33, 31, 3, 1, 0}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        char text[700], name[64];
+        int high = (rows[i].high + 2 * rows[i].pad - rows[i].taps) / rows[i].stride + 1,
+            wide = (rows[i].wide + 2 * rows[i].pad - rows[i].taps) / rows[i].stride + 1;
+        snprintf(text, sizeof text,
+                 "func.func @main(%%x: tensor<%dx%dx%dx%dxf32>, %%k: tensor<%dx%dx%dx%dxf32>) -> "
+                 "tensor<%dx%dx%dx%dxf32> {\n%%0 = stablehlo.convolution(%%x, %%k) dim_numbers = [b, f, 0, 1]x[o, i, "
+                 "0, 1]->[b, f, 0, 1], window = {stride = [%d, %d], pad = [[%d, %d], [%d, %d]]} {feature_group_count = "
+                 "1 : i64, batch_group_count = 1 : i64} : (tensor<%dx%dx%dx%dxf32>, tensor<%dx%dx%dx%dxf32>) -> "
+                 "tensor<%dx%dx%dx%dxf32>\nreturn %%0 : tensor<%dx%dx%dx%dxf32>\n}\n",
+                 rows[i].n, rows[i].in, rows[i].high, rows[i].wide, rows[i].out, rows[i].in, rows[i].taps, rows[i].taps,
+                 rows[i].n, rows[i].out, high, wide, rows[i].stride, rows[i].stride, rows[i].pad, rows[i].pad,
+                 rows[i].pad, rows[i].pad, rows[i].n, rows[i].in, rows[i].high, rows[i].wide, rows[i].out, rows[i].in,
+                 rows[i].taps, rows[i].taps, rows[i].n, rows[i].out, high, wide, rows[i].n, rows[i].out, high, wide);
+        snprintf(name, sizeof name, "convolution %zu", i);
+        size_t n, m;
+        char *one = bits_on(name, text, 1, &n);
+        for (int threads = 2; threads < 4; threads++) {
+            char *more = bits_on(name, text, threads, &m);
+            if (n != m || memcmp(one, more, n) != 0)
+                fail_msg("%s: other bits on %d threads than on one", name, threads);
+            base_free(more);
+        }
+        base_free(one);
+    }
+}
+
 int main(int argc, char **argv) {
     self = argv[0];
     all_rows = argc > 1 && strncmp(argv[1], "all", 3) == 0;
     if (argc > 1 && strstr(argv[1], "rows")) return run_rows();
     if (argc > 1 && strstr(argv[1], "onednn")) return run_of_onednn();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products_by_onednn), cmocka_unit_test(every_set_of_kernels),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products_by_onednn), cmocka_unit_test(convolutions_by_onednn),
+                                       cmocka_unit_test(every_set_of_kernels),
                                        cmocka_unit_test(whatever_the_environment_says)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

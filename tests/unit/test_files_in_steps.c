@@ -1,5 +1,6 @@
 /* Files that are written within a step, as PyTorch's programs write them anywhere: the step's batch and its losses are
- * still there behind the call, and the training is that of a program which writes none. */
+ * still there behind the call, and the training is that of a program which writes none. So it is where a Trainer's
+ * hooks between two steps end steps by themselves. */
 #include "train_test.h"
 
 enum { BATCHES = 12, BATCH = 4 };
@@ -24,8 +25,14 @@ static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
 static const char *where;
 static int writes;
 static xt_optimizer *opt;
+static bool marks; /* in place of files */
 
 static void write_files(xt_module *m) {
+    if (marks) {
+        assert_true(xt_mark_step() && xt_wait());
+        writes++;
+        return;
+    }
     xt_status s = xt_save(m, in_dir("net.safetensors"));
     assert_null(s);
     if (opt) s = xt_optimizer_save(opt, in_dir("opt.safetensors"));
@@ -175,6 +182,13 @@ static void a_fit_goes_on(void **state) {
         double found = fitted(places[i]);
         if (fabs(found - sum) > 1e-6 * sum) fail_msg("written at %s: %.9g instead of %.9g", places[i], found, sum);
     }
+    marks = true;
+    static const char *const between[] = {"batch_start", "step_end", "row", "batch_end"};
+    for (size_t i = 0; i < BASE_COUNT(between); i++) {
+        double found = fitted(between[i]);
+        if (fabs(found - sum) > 1e-6 * sum) fail_msg("marked at %s: %.9g instead of %.9g", between[i], found, sum);
+    }
+    marks = false;
 }
 
 int main(void) {

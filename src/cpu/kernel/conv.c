@@ -118,14 +118,13 @@ typedef struct candidate {
 
 /* What a primitive costs, roughly, in flops a second of one core: oneDNN's kernels for wide vectors run at more than
  * twice the speed of its im2col + matrix product and of its narrow kernels, and a reorder moves memory. Only the order
- * of the candidates matters. */
-static double estimate(const conv_desc *d, const candidate *c, const char *impl, double flops, int threads) {
+ * of the candidates matters, and it is the same for any number of threads: kernels sum in orders of their own. */
+static double estimate(const conv_desc *d, const candidate *c, const char *impl, double flops) {
     bool wide = strstr(impl, "avx512") || strstr(impl, "brg") || strstr(impl, "sve");
-    double s = flops / ((strstr(impl, "amx") ? 1500e9 : strstr(impl, "wino") ? 200e9 : wide ? 110e9 : 45e9) * threads);
+    double s = flops / (strstr(impl, "amx") ? 1500e9 : strstr(impl, "wino") ? 200e9 : wide ? 110e9 : 45e9);
     for (int i = 0; i < 3; i++)
         if (!dnnl_memory_desc_equal(&d->md[i], &c->used[i]))
-            s += 2e-6 + (double)(dnnl_memory_desc_get_size(&d->md[i]) + dnnl_memory_desc_get_size(&c->used[i])) /
-                            (20e9 * threads);
+            s += 2e-6 + (double)(dnnl_memory_desc_get_size(&d->md[i]) + dnnl_memory_desc_get_size(&c->used[i])) / 20e9;
     return s;
 }
 
@@ -173,7 +172,7 @@ static xt_status try_layout(const conv_desc *d, conv_layout layout, double flops
             dnnl_prim_add(&out->prim, args[d->form][i], &out->used[i]);
         }
         out->winograd = layout == LAYOUT_WINOGRAD;
-        out->seconds = estimate(d, out, impl, flops, threads);
+        out->seconds = estimate(d, out, impl, flops);
         dnnl_primitive_desc_destroy(pd);
     }
     if (hint) dnnl_primitive_desc_destroy(hint);

@@ -271,6 +271,7 @@ typedef struct lazy_ctx {
     lazy_detached *detached[LAZY_DETACHED]; /* the last steps that nothing was differentiated in, newest first */
     ir_module *spare; /* memory of a detached step that is forgotten */
     /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
+    bool batch_ahead; /* a batch that no step has begun with: it lives on over ends of steps */
     bool call_ended_step;
     struct xt_step *steps;
     lazy_iteration *iteration; /* of a loop without boundaries; NULL: no optimizer has stepped */

@@ -303,11 +303,12 @@ void lazy_give_status(xt_status s, const char *name, const xt_src *src, const vo
 
 void lazy_fail_by_unseen(bool any_thread) {
     for (xt_status s; (s = status_take_unseen(any_thread));) {
-        if (!lazy_error_handled()) {
+        xt_status pending = lazy_pending();
+        if (!pending && !lazy_error_handled()) {
             lazy_fail(s);
             continue;
         }
-        lazy_tell(s);
+        if (status_number(s) != status_number(pending)) lazy_tell(s); /* another error is pending: this one is told */
         xt_status_free(s);
     }
 }

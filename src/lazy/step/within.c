@@ -57,3 +57,8 @@ void lazy_hold_over_files(lazy_ctx *c, const xt_src *src) {
     }
     if (!ok) lazy_fail(status_oom(sizeof(lazy_request), "the tensors behind a file"));
 }
+
+void lazy_batch_ahead(bool on) {
+    lazy_ctx *c = lazy_ctx_there();
+    if (c) c->batch_ahead = on;
+}

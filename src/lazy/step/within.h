@@ -13,5 +13,7 @@ typedef struct lazy_within {
 } lazy_within;
 lazy_within lazy_within_begin(void);
 bool lazy_boundary_within(lazy_cause cause, const xt_src *src, lazy_within *w);
+/* A loop that has fetched the next batch when hooks run between two steps: what ends steps there leaves it alone. */
+void lazy_batch_ahead(bool on);
 
 #endif
