@@ -74,6 +74,26 @@ static void the_first_nan(void **state) {
     xt_drop(w);
 }
 
+/* A validation's loop reads its losses, and no step has them for a result. */
+static void a_value_that_is_only_read(void **state) {
+    (void)state;
+    begin("nan");
+    for (int reads = 0; reads < 2; reads++) {
+        float got = 0;
+        xt_tensor x = xt_from_array(((float[2]){1, 4}), XT_F32, 2);
+        assert_true(isfinite(xt_item(xt_sum(xt_log_e(x)))));
+        xt_tensor bad = xt_sum(xt_log_e(xt_minus(x, xt_full(2, XT_F32))));
+        if (reads)
+            assert_false(xt_read(bad, &got, sizeof got));
+        else
+            assert_true(isnan(xt_item(bad)));
+        expect(xt_status_message(xt_error()), "log tensor<2xf32>");
+        expect(xt_status_message(xt_error()), "1 of 2 elements");
+        xt_clear_error();
+        assert_true(xt_mark_step());
+    }
+}
+
 /* A mask of -Inf in front of a softmax is no mistake; a row of nothing but -Inf is. */
 static void masks_are_no_suspects(void **state) {
     (void)state;
@@ -300,6 +320,7 @@ int main(void) {
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {
         CASE(the_first_nan),
+        CASE(a_value_that_is_only_read),
         CASE(masks_are_no_suspects),
         CASE(a_bad_batch),
         CASE(logs_are_no_suspects),

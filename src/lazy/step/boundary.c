@@ -274,7 +274,7 @@ static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
         bool ran = !s;
         if (!s && c->bounds) s = lazy_bounds_check(c, out + b.n_own);
         b.roots.n = b.n_own;
-        if (!s && c->nan) s = lazy_look_for_nan(c, &b.roots, out, src);
+        if (!s && c->nan) s = lazy_look_for_nan(c, &b.roots, out, false, src);
         for (size_t i = 0; s && ran && i < b.n_own; i++) device_buffer_release(out[i]);
         if (!s && c->replay_log && !c->bounds) lazy_replay_plan_make(c, &b.roots, b.slots, b.requests);
         if (!s) s = hand_over(c, &b, out);

@@ -364,10 +364,10 @@ static xt_status is_bad(const lazy_ctx *c, const ir_value *v, const lazy_layout 
     return NULL;
 }
 
-xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src) {
+xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, bool read, const xt_src *src) {
     if (c->in_debug_run) return NULL;
     bool bad = false;
-    together = world_get()->size > 1 && lazy_ran_together();
+    together = !read && world_get()->size > 1 && lazy_ran_together(); /* one rank may read alone */
     for (size_t i = 0; i < r->n && !bad; i++)
         XT_TRY(is_bad(c, r->values[i], r->layouts ? r->layouts[i] : NULL, out[i], &bad));
     int64_t anywhere;

@@ -166,7 +166,7 @@ bool lazy_bounds_roots(lazy_ctx *c, bool (*add)(void *user, ir_value *v, src_id 
 xt_status lazy_bounds_check(lazy_ctx *c, device_buffer **out);
 /* After the program of r has run, with its inputs still there: an error that names the op which made the first NaN or
  * Inf in out[]. */
-xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src);
+xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, bool read, const xt_src *src);
 void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src);
 /* value.c: t's value is computed when this returns */
 xt_status lazy_compute_now(lazy_ctx *c, xt_tensor t, const xt_src *src);

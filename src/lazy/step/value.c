@@ -27,6 +27,8 @@ static xt_status buffer_now(lazy_ctx *c, xt_tensor t, lazy_cause cause, const xt
     device_buffer *dev = NULL;
     XT_TRY(lazy_run_forced(c, &r, cause, src, &dev));
     s->read_buf = lazy_buf_new(dev, s->src, s->path, LAZY_VALUE, s->type, c->step);
+    if (c->nan && s->read_buf) XT_TRY(lazy_look_for_nan(c, &r, &dev, true, src));
+    s = lazy_slot_of(c, t);
     *out = s->read_buf;
     return s->read_buf ? NULL : status_oom(sizeof(lazy_buf), "a value");
 }
