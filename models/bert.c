@@ -45,8 +45,7 @@ static xt_tensor block(xt_module *m, xt_tensor x, void *user) {
 }
 
 static xt_tensor embeddings(xt_module *m, xt_tensor tokens, xt_tensor segments, const encoder_config *c) {
-    xt_tensor x =
-        xt_embedding(m, "word_embeddings", tokens, c->vocab, c->width, .has_padding = XT_ON, .padding_idx = c->pad);
+    xt_tensor x = xt_embedding(m, "word_embeddings", tokens, c->vocab, c->width, .padding_idx = c->pad);
     xt_tensor at = xt_arange(xt_dim(tokens, 1), XT_I64);
     x = xt_add(x, xt_embedding(m, "token_type_embeddings", segments, c->types, c->width));
     x = xt_add(x, xt_embedding(m, "position_embeddings", at, c->context, c->width));

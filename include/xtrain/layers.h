@@ -57,11 +57,12 @@ XT_API xt_tensor xt_bilinear_at(const xt_src *src, xt_module *m, const char *nam
 #define XT_PRELU_(m, name, x, channels, ...) \
     (XT_LAST_(1, __VA_ARGS__), xt_prelu_at(XT_HERE, m, name, x, XT_NUMBER_(channels)))
 XT_API xt_tensor xt_prelu_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t channels);
-#define XT_DEFAULTS_xt_embedding_opts(is)
+#define XT_DEFAULTS_xt_embedding_opts(is) is(padding_idx, XT_UNSET)
+XT_DEFAULTS_OF(xt_embedding_opts)
 typedef struct XT_OPTIONS_ xt_embedding_opts {
     size_t struct_size XT_SIZE(xt_embedding_opts);
-    xt_switch has_padding; /* default off; on: row .padding_idx begins as zeros and gets no gradient */
-    int64_t padding_idx; /* negative counts from the end */
+    /* this row begins as zeros and gets no gradient; negative counts from the end; XT_UNSET: there is none */
+    int64_t padding_idx XT_IS(xt_embedding_opts, padding_idx);
 } xt_embedding_opts;
 /* int [...] -> [...,dim]; rows begin as N(0,1) */
 #define xt_embedding(m, name, indices, vocab, ...) XT_EMBEDDING_(m, name, indices, vocab, __VA_ARGS__, )

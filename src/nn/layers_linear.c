@@ -96,17 +96,18 @@ xt_tensor xt_embedding_at(const xt_src *src, xt_module *m, const char *name, xt_
     const ir_type *t = lazy_type(indices);
     if (!t || !ir_dtype_is_int(t->dtype) || vocab < 1 || dim < 1)
         return nn_bad_input(src, "xt_embedding", name, indices, "integer indices, vocab >= 1 and dim >= 1 are needed");
-    int64_t pad = o.has_padding == XT_ON ? o.padding_idx < 0 ? o.padding_idx + vocab : o.padding_idx : -1;
-    if (o.has_padding == XT_ON && (pad < 0 || pad >= vocab))
+    bool padded = o.padding_idx != XT_UNSET;
+    int64_t pad = !padded ? -1 : o.padding_idx < 0 ? o.padding_idx + vocab : o.padding_idx;
+    if (padded && (pad < 0 || pad >= vocab))
         return lazy_error(
             src, XT_INVALID_ARGUMENT,
             "xt_embedding %s: padding_idx is %lld; the %lld rows are numbered from 0, or from -1 backwards", name,
             (long long)o.padding_idx, (long long)vocab);
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_embedding", name, (xt_tensor){0}, "");
     xt_tensor y = looked_up(src, m, name, indices, vocab, dim, pad);
-    if (pad >= 0) { /* no gradient through the padding row */
-        xt_tensor padded = xt_eq_at(src, indices, nn_number(src, (double)pad, t->dtype));
-        y = xt_where_at(src, xt_unsqueeze_at(src, padded, -1), xt_detach_at(src, y), y);
+    if (padded) { /* no gradient through the padding row */
+        xt_tensor there = xt_eq_at(src, indices, nn_number(src, (double)pad, t->dtype));
+        y = xt_where_at(src, xt_unsqueeze_at(src, there, -1), xt_detach_at(src, y), y);
     }
     nn_layer_end();
     return y;

@@ -64,7 +64,7 @@ int use_layers(xt_module *m) {
     xt_linear(m, "l", x, 3, .bias = XT_OFF);
     xt_bilinear(m, "b", x, x, 3);
     xt_embedding(m, "e", xt_arange(3, XT_I64), 5, 2);
-    xt_embedding(m, "e", xt_arange(3, XT_I64), 5, 2, .has_padding = XT_ON, .padding_idx = -1);
+    xt_embedding(m, "e", xt_arange(3, XT_I64), 5, 2, .padding_idx = -1);
     xt_prelu(m, "p", x, 4);
     xt_conv2d(m, "c", x, 8, 3);
     xt_conv2d(m, "c", x, 8, 0, .paddings = {1, 0}, .kernels = {3, 1}, .padding_mode = XT_PAD_REFLECT);

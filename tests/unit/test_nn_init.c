@@ -31,7 +31,9 @@ static xt_tensor zoo(xt_module *m, xt_tensor x, void *user) { /* [1,64] */
     xt_bilinear(m, "both", x, x, 3);
     xt_batch_norm(m, "bn", image);
     xt_layer_norm(m, "ln", x);
-    xt_embedding(m, "words", word, 50, 40, .has_padding = XT_ON, .padding_idx = 7);
+    xt_embedding(m, "words", word, 50, 40, .padding_idx = 7);
+    xt_embedding(m, "padded", word, 5, 4, .padding_idx = 0);
+    xt_embedding(m, "whole", word, 5, 4);
     xt_prelu(m, "act", x, 1);
     xt_lstm(m, "lstm", xt_reshape(x, 2, 2, 16), 25);
     xt_tensor s = xt_reshape(x, 4, 1, 16);
@@ -63,6 +65,10 @@ static void layers_begin_as_pytorchs(void **state) {
     is_normal(m, "words.weight", 0, sqrt(49.0 / 50));
     const moments *r = read(m, "words.weight");
     for (int i = 0; i < 40; i++) assert_true(r->v[7 * 40 + i] == 0);
+    r = read(m, "padded.weight");
+    for (int i = 0; i < 20; i++) assert_true((r->v[i] == 0) == (i < 4));
+    r = read(m, "whole.weight");
+    for (int i = 0; i < 20; i++) assert_true(r->v[i] != 0);
     int64_t count;
     ok(lazy_state_read(xt_module_find(m, "bn.num_batches_tracked"), &count, sizeof count));
     assert_int_equal(count, 0);
