@@ -6,6 +6,7 @@ export XT_POSTMORTEM=off XT_PROGRESS=off XT_SUMMARY=off XT_STATUS_DIR=$tmp/statu
 # A size beyond all memory is refused at once.
 [ -z "${ASAN_BUILD:-}" ] || export ASAN_OPTIONS=$ASAN_OPTIONS:max_allocation_size_mb=2048:detect_leaks=1
 "$root/tools/entries.py" table "$root/include/xtrain" "$root/src/api/exceptions.txt" "$root/src/base/handle.def" \
+    "$root/src/api/unread.txt" \
     >table && python3 "$root/tests/api_caller.py" "$root/include/xtrain" <table >calls.inc
 sed -n 's/^HANDLE(\([a-z_]*\),.*/KIND(\1)/p' "$root/src/base/handle.def" >kinds.inc
 cp "$root/src/base/live.def" live.inc

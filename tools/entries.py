@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Writes the entries of the public functions (src/api/entry.h says what they are for).
 
-usage: entries.py names   HEADERS EXCEPTIONS KINDS >names.h     what src/ is compiled with
-       entries.py entries HEADERS EXCEPTIONS KINDS >entries.c   the entries
-       entries.py table   HEADERS EXCEPTIONS KINDS              the functions as JSON, for tests
-HEADERS is the folder of the public headers, KINDS is src/base/handle.def.
+usage: entries.py names   HEADERS EXCEPTIONS KINDS UNREAD >names.h     what src/ is compiled with
+       entries.py entries HEADERS EXCEPTIONS KINDS UNREAD >entries.c   the entries
+       entries.py table   HEADERS EXCEPTIONS KINDS UNREAD              the functions as JSON, for tests
+HEADERS is the folder of the public headers, KINDS is src/base/handle.def, EXCEPTIONS and UNREAD are the texts in
+src/api.
 """
 import fnmatch
 import json
@@ -26,6 +27,7 @@ class Parameter:
         self.options = re.match(r"xt_\w+_opts \w+$", self.text) is not None
         self.integer = re.match(r"(int|int64_t|size_t) \w+$", self.text) is not None
         self.words = [] # (enum, field) of options that are one of some words
+        self.unread = [] # Unread of its options
 
 
 class Function:
@@ -140,6 +142,82 @@ def read_worded(folder, words):
     return out
 
 
+class Field:
+    """One option: its type, how many there are of it (0: it is no list), and its default."""
+    def __init__(self, kind, places, default):
+        self.kind, self.places, self.default = kind, places, default
+
+    def differs(self, at):
+        """A condition of C: the option at `at` is not its default."""
+        if self.kind == "xt_tensor":
+            return f"!(xt_is_none)({at})"
+        return f"{at} != ({self.default})"
+
+
+def read_fields(folder):
+    """{struct of options: {field: Field}}"""
+    out = {}
+    for header in sorted(pathlib.Path(folder).glob("*.h")):
+        text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
+        structs = r"typedef struct (?:XT_OPTIONS_ )?(xt_\w+_opts) \{(.*?)\} xt_\w+_opts;"
+        for name, body in re.findall(structs, text, flags=re.S):
+            listed = re.search(rf"#define XT_DEFAULTS_{name}\(is\)((?:[^\n]*\\\n)*[^\n]*)", text)
+            given = dict(re.findall(r"\bis\((\w+), ((?:[^()]|\([^()]*\))*)\)", listed.group(1) if listed else ""))
+            body = re.sub(r"XT_(IS|SIZE)\([^)]*\)", "", body)
+            fields = out[name] = {}
+            for declared in body.split(";"):
+                function = re.search(r"\(\*(\w+)\)\(", declared)
+                m = re.match(r"\s*(?:const )?(\w+)\s+(.*)", declared, flags=re.S)
+                if function:
+                    fields[function.group(1)] = Field("function", 0, "NULL")
+                elif m:
+                    for one in m.group(2).split(","):
+                        field, places = re.match(r"\s*(?:\*\s*(?:const\s*)?)*(\w+)\s*(?:\[(\w+)\])?", one).groups()
+                        pointer = "*" in one
+                        kind = "pointer" if pointer else m.group(1)
+                        fields[field] = Field(kind, int(places) if (places or "").isdigit() else 1 if places else 0,
+                                              given.get(field, "NULL" if pointer else "0"))
+    return out
+
+
+class Unread:
+    """A row of unread.txt for one function: what it does not read, where, and what is said of it."""
+    def __init__(self, field, condition, text):
+        self.field, self.condition, self.text = field, condition, text
+
+    def check(self, p, fields):
+        """(condition, status, option)"""
+        name, place = re.match(r"(\w+)(?:\[(\d+)\])?$", self.field).groups()
+        of = fields[name]
+        at = f"{p.name}.{self.field}"
+        differs = (" || ".join(of.differs(f"{at}[{i}]") for i in range(of.places)) if of.places and not place else
+                   of.differs(at))
+        condition = f"({differs}) && ({self.condition})" if self.condition else differs
+        return condition, f'api_unread(call, "{self.field}", "{self.text}")', at
+
+
+def read_unread(path, functions, fields):
+    """Gives each parameter of options its rows; a row that fits nothing is a mistake."""
+    for line in re.sub(r"\n +", " ", pathlib.Path(path).read_text()).splitlines():
+        if not line or line.startswith("#"):
+            continue
+        m = re.match(r"(xt_[\w* ]+) : ([\w\[\] ]+?)(?: if (.*?))? : (.*)$", line)
+        if not m:
+            sys.exit(f"{path}: this is no row: {line}")
+        for pattern in m.group(1).split():
+            fitting = [f for f in functions if fnmatch.fnmatchcase(f.name, pattern)]
+            if not fitting:
+                sys.exit(f"{path}: there is no function {pattern}")
+            for f in fitting:
+                p = next((p for p in f.parameters if p.options), None)
+                for field in m.group(2).split():
+                    if not p or field.split("[")[0] not in fields[p.text.split(" ")[0]]:
+                        sys.exit(f"{path}: {f.name} has no option {field}")
+                    # the sources may call the parameter of the options by another name than `o`
+                    condition = re.sub(r"\bo\.", f"{p.name}.", m.group(3)) if m.group(3) else None
+                    p.unread.append(Unread(field, condition, m.group(4)))
+
+
 def numbers(function, options):
     """The fractions, and the labels that are left out, that a function takes."""
     out = [p.name for p in function.parameters if re.match(r"(double|float) \w+$", p.text)]
@@ -192,8 +270,8 @@ class Exceptions:
                 sys.exit(f"exceptions: {f}: there is no such function")
 
 
-def word_checks(function):
-    """(condition, status, option) for each option that is one of some words."""
+def option_checks(function, fields):
+    """(condition, status, option) for each option that is one of some words, or that the function does not read."""
     out = []
     for p in function.parameters:
         for enum, field in p.words:
@@ -201,16 +279,17 @@ def word_checks(function):
             out.append((f"(unsigned){p.name}.{field} > {enum.words[-1]}",
                         f'api_bad_word(call, "{field}", (int){p.name}.{field}, "{", ".join(known)}")',
                         f"{p.name}.{field}"))
+        out += [row.check(p, fields[p.text.split(" ")[0]]) for row in p.unread]
     return out
 
 
-def checks(function, exceptions, kinds):
+def checks(function, exceptions, kinds, fields):
     """(condition, status) for each check, in the order of the parameters, options first."""
     out = []
     if function.name in exceptions.ends:
         out.append(("(refused = api_inside(call)) != NULL", "refused"))
     if function.name not in exceptions.takes:
-        out += [(condition, status) for condition, status, _ in word_checks(function)]
+        out += [(condition, status) for condition, status, _ in option_checks(function, fields)]
     for at, p in enumerate(function.parameters):
         null, count = exceptions.may_be_null(function.name, p.name), function.count_of(at)
         if p.kind in kinds and p.list and null:
@@ -244,13 +323,13 @@ def uses(function, exceptions, kinds):
     return [p.name for p in function.parameters if p.kind in kinds and not p.list] if called else []
 
 
-def has_entry(function, exceptions, kinds):
+def has_entry(function, exceptions, kinds, fields):
     if any(fnmatch.fnmatchcase(function.name, f) for f in exceptions.plain):
         return False
-    if function.variadic and checks(function, exceptions, kinds):
+    if function.variadic and checks(function, exceptions, kinds, fields):
         sys.exit(f"{function.name}: an entry cannot hand on '...'; give it its checks by hand and a 'plain' line")
     makes = re.match(r"xt_(\w+) \*$", function.returns)
-    return (bool(checks(function, exceptions, kinds)) or any(p.options for p in function.parameters) or
+    return (bool(checks(function, exceptions, kinds, fields)) or any(p.options for p in function.parameters) or
             bool(makes and makes.group(1) in kinds) or function.returns == "xt_status" or
             begins_iterations(function, exceptions))
 
@@ -275,7 +354,7 @@ def leave(function, exceptions, status):
     return f"{{ lazy_fail({status}); return {value}; }}"
 
 
-def entry(function, exceptions, kinds):
+def entry(function, exceptions, kinds, fields):
     text = ", ".join(p.text for p in function.parameters) or "void"
     names = ", ".join(p.name for p in function.parameters)
     source = "src" if function.source else "NULL"
@@ -293,7 +372,7 @@ def entry(function, exceptions, kinds):
                   f"    int mark = lazy_uses(\"{function.shown}\");", f"    lazy_use({p.name});",
                   f"    ({function.name})({p.name});", "    lazy_used(mark);", "    handle_frees_from(before);", "}"]
         return "\n".join(lines)
-    found = checks(function, exceptions, kinds)
+    found = checks(function, exceptions, kinds, fields)
     gives = function.returns == "xt_status" # which the program is to look at
     makes = function.returns == "xt_tensor"
     looks = bool(found or gives or makes or any(p.options for p in function.parameters) or
@@ -308,11 +387,11 @@ def entry(function, exceptions, kinds):
         lines.append("    xt_status refused;")
     if any("&bad" in c for c, _ in found):
         lines.append("    const void *bad;")
-    taking = word_checks(function) if function.name in exceptions.takes else []
+    taking = option_checks(function, fields) if function.name in exceptions.takes else []
     if taking:
         lines.append("    bool worded = false;")
         for condition, status, option in taking: # 0 in its place: what is made is freed again
-            condition += " && !lazy_refuses"
+            condition = f"({condition}) && !lazy_refuses"
             lines.append(f"    if (__builtin_expect({condition}, false)) {{ lazy_fail({status}); {option} = 0; "
                          "worded = true; }")
     for condition, status in found:
@@ -354,7 +433,9 @@ def main():
     for p in (p for f in functions for p in f.parameters if p.options):
         p.words = worded.get(p.text.split(" ")[0], [])
     exceptions.check(functions)
-    entered = [f for f in functions if has_entry(f, exceptions, kinds)]
+    fields = read_fields(headers)
+    read_unread(sys.argv[5], functions, fields)
+    entered = [f for f in functions if has_entry(f, exceptions, kinds, fields)]
     if what == "names":
         print("/* Written by tools/entries.py: what src/ defines is linked under other names than the entries. */")
         print("#define XT_INSIDE 1") # src/base/base.h: lines of the library's own are no user's
@@ -366,7 +447,7 @@ def main():
             print(f"#include <xtrain/{header}>")
         print('#include <stdatomic.h>\n#include "api/entry.h"\n#include "lazy/lazy.h"')
         for f in entered:
-            print("\n" + entry(f, exceptions, kinds))
+            print("\n" + entry(f, exceptions, kinds, fields))
     else:
         options = read_options(headers)
         print(json.dumps([{
@@ -375,6 +456,7 @@ def main():
             "parameters": [{
                 "name": p.name, "text": p.text, "pointer": p.pointer, "function": p.function, "list": p.list,
                 "words": [[enum.name, field, len(enum.words)] for enum, field in p.words],
+                "unread": [[row.field, row.condition] for row in p.unread],
                 "kind": p.kind if p.kind in kinds else None, "null": exceptions.may_be_null(f.name, p.name),
             } for p in f.parameters]} for f in functions]))
 

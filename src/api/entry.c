@@ -78,6 +78,11 @@ xt_status api_bad_word(const api_call *call, const char *option, int given, cons
                       given, known);
 }
 
+xt_status api_unread(const api_call *call, const char *option, const char *instead) {
+    return status_new(XT_INVALID_ARGUMENT, line_of(call), "%s: .%s would change nothing here: %s", call->name, option,
+                      instead);
+}
+
 bool api_bad_list(handle_kind kind, const void *const *list, int64_t n, const void **out_bad) {
     for (int64_t i = 0; list && i < n; i++)
         if (api_bad(kind, *out_bad = list[i])) return true;

@@ -1,7 +1,8 @@
 /* The door of the library: before a public function begins, its handles are looked at, its pointers that must not be
- * NULL, and its options that are one of some words. tools/entries.py reads include/xtrain and writes an entry for each
- * function that takes any: it bears the public name, and what src/ defines under that name is linked as unchecked_NAME,
- * which is what the library itself calls. So there is no function without its checks, and none has them by hand.
+ * NULL, its options that are one of some words, and those that it does not read (unread.txt). tools/entries.py reads
+ * include/xtrain and writes an entry for each function that takes any: it bears the public name, and what src/ defines
+ * under that name is linked as unchecked_NAME, which is what the library itself calls. So there is no function without
+ * its checks, and none has them by hand.
  * exceptions.txt says what may be NULL, and what a function gives that cannot return an error, where that is not 0. */
 #ifndef XT_SRC_API_ENTRY_H
 #define XT_SRC_API_ENTRY_H
@@ -38,6 +39,9 @@ xt_status api_null_list(const api_call *call, const char *argument, int64_t n);
 xt_status api_bad_length(const api_call *call, const char *argument, int n);
 /* Of an option that is one of some words: a number that is none of them. */
 xt_status api_bad_word(const api_call *call, const char *option, int given, const char *known);
+
+/* Of an option that the function does not read (unread.txt), given all the same. */
+xt_status api_unread(const api_call *call, const char *option, const char *instead);
 
 /* Inside a function of the user's that the library has called, NULL where the call may go on. */
 xt_status api_inside(const api_call *call);

@@ -227,10 +227,29 @@ static const option_row rows[] = {
     {"anneal_epochs", "epochs to swa_lr", OPTION_I64, offsetof(xt_weight_averaging_opts, anneal_epochs), 1, 1e15, NULL},
 };
 
+/* An option that is given and of the other average; NULL: none. */
+static const char *of_the_other(const xt_weight_averaging_opts *o) {
+    const xt_weight_averaging_opts d = XT_OPTS(xt_weight_averaging_opts, );
+    if (o->swa == XT_ON)
+        return o->decay != d.decay ? "decay" : o->every_n_steps != d.every_n_steps ? "every_n_steps" : NULL;
+    if (o->start_epoch != d.start_epoch) return "start_epoch";
+    return o->swa_lr != d.swa_lr ? "swa_lr" : o->anneal_epochs != d.anneal_epochs ? "anneal_epochs" : NULL;
+}
+
+static xt_status all_are_read(const xt_weight_averaging_opts *o) {
+    const char *option = of_the_other(o);
+    if (!option) return NULL;
+    return status_new(XT_INVALID_ARGUMENT, NULL, "xt_weight_averaging: .%s would change nothing here: %s", option,
+                      o->swa == XT_ON ? "it is EMA's; .swa = XT_ON takes the mean of the parameters at each epoch's end"
+                                      : "it belongs to .swa = XT_ON; without that the average is EMA's, by .decay and "
+                                        ".every_n_steps");
+}
+
 xt_callback *xt_weight_averaging_opt(const xt_src *src, xt_weight_averaging_opts o) {
     SRC_CALLED_FROM(src);
     xt_status s =
         options_check(rows, BASE_COUNT(rows), &o, OPTION_DEFAULTS(xt_weight_averaging_opts), "xt_weight_averaging");
+    if (!s) s = all_are_read(&o);
     averager *a = s ? NULL : base_calloc(1, sizeof *a);
     if (!s && !a) s = status_oom(sizeof *a, "a callback");
     if (s) {

@@ -7,6 +7,7 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$tmp" || exit 1
 "$root/tools/entries.py" table "$root/include/xtrain" "$root/src/api/exceptions.txt" "$root/src/base/handle.def" \
+    "$root/src/api/unread.txt" \
     >table && python3 "$root/tests/every_function.py" <table >every.c
 check "a call of each can be written" [ -s every.c ]
 check "it compiles" "${CC:-cc}" -std=gnu11 -g -w ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" every.c \

@@ -5,7 +5,8 @@ set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root" || exit 1
-python3 tools/entries.py table include/xtrain src/api/exceptions.txt src/base/handle.def >"$tmp/functions.json"
+python3 tools/entries.py table include/xtrain src/api/exceptions.txt src/base/handle.def src/api/unread.txt \
+    >"$tmp/functions.json"
 python3 - "$tmp/functions.json" tests/unit/numbers.def >"$tmp/differences" <<'P'
 import json
 import re

@@ -10,7 +10,8 @@ make() {
     cc -std=gnu11 -Wall -Wextra -Werror ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/$1.c" \
         -o "$tmp/$1" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
 }
-(cd "$root" && python3 tools/entries.py table include/xtrain src/api/exceptions.txt src/base/handle.def) \
+(cd "$root" && python3 tools/entries.py table include/xtrain src/api/exceptions.txt src/base/handle.def \
+    src/api/unread.txt) \
     >"$tmp/functions.json"
 words numbers "$tmp/functions.json" >"$tmp/numbers.c"
 check "a program of numbers that are no words compiles" make numbers

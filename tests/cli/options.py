@@ -105,14 +105,15 @@ NEEDED = {
 
 
 def zeros(folder):
-    """What says that a 0 is out of range names the field and the 0; "is needed" would be said of one left out."""
+    """What says that a 0 is out of range names the field and the 0; "is needed" would be said of one left out. What the
+    function does not read may not be 0 either."""
     print("#include <xtrain/xtrain.h>\n#include <stdio.h>\n#include <string.h>\nstatic int bad, calls;")
     print("static xt_tensor net(xt_module *m, xt_tensor x, void *u) { (void)u; return xt_linear(m, \"fc\", x, 2); }")
     print("static xt_optimizer *sgd(void) { return xt_sgd(xt_module_new(net, NULL), .lr = 1, .momentum = 0.9); }")
     print("static void quiet(xt_status s, void *u) { (void)s, (void)u; }")
     print("static void look(const char *call, const char *zero, const void *made) {\n"
           "    const char *e = xt_error() ? xt_status_message(xt_error()) : NULL;\n    calls++;\n"
-          "    if (e ? !strstr(e, zero) : !made)\n"
+          "    if (e ? !strstr(e, zero) && !strstr(e, \"would change nothing here\") : !made)\n"
           "        bad = printf(\"%s: %s\\n\", call, e ? e : \"no error\");\n"
           "    xt_clear_error();\n}")
     print("int main(void) {\n    xt_on_error(quiet, NULL);")
