@@ -347,6 +347,7 @@ struct xt_tensor;
 template <class T> constexpr T xt_number_of_(T number) {
     return number;
 }
+int xt_number_of_() = delete; /* a number is missing: a dim, a count, an axis or a factor */
 int xt_number_of_(xt_dtype) = delete; /* a dtype stands where a number belongs */
 int xt_number_of_(const xt_tensor &) = delete; /* a tensor stands where a number belongs */
 template <class T> constexpr int64_t xt_or_0_(T number) {
@@ -408,7 +409,8 @@ typedef int64_t xt_number_;
     "a tensor stands where a number belongs: a dim, a count, an axis or a factor; a list of tensors comes " \
     "behind its count, as in xt_concat(2, XT_TENSORS(x, y), 0)"
 #define XT_NUMBER_(number)                                                                                           \
-    (XT_CHECK_(!XT_IS_DTYPE_(number), XT_DTYPE_AS_NUMBER_), XT_CHECK_(!XT_IS_TENSOR_(number), XT_TENSOR_AS_NUMBER_), \
+    (XT_CHECK_(sizeof(#number) > 1, "a number is missing: a dim, a count, an axis or a factor"),                     \
+     XT_CHECK_(!XT_IS_DTYPE_(number), XT_DTYPE_AS_NUMBER_), XT_CHECK_(!XT_IS_TENSOR_(number), XT_TENSOR_AS_NUMBER_), \
      (number))
 #define XT_NUMBERS_(...) XT_TEN_NUMBERS_(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 #define XT_TEN_NUMBERS_(a, b, c, d, e, f, g, h, i, j, ...)                                                \

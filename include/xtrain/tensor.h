@@ -471,7 +471,8 @@ XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 #define xt_transpose(x, a, b) xt_transpose_at(XT_HERE, x, XT_NUMBER_(a), XT_NUMBER_(b)) /* swaps two axes */
 /* xt_permute(x, 1, 0, 2) */
 #define xt_permute(x, ...)                                                                  \
-    (XT_CHECK_(!XT_IS_LIST_TEXT_(#__VA_ARGS__),                                             \
+    (XT_CHECK_(sizeof(#__VA_ARGS__) > 1, "xt_permute(x, axes...): the axes are missing"),   \
+     XT_CHECK_(!XT_IS_LIST_TEXT_(#__VA_ARGS__),                                             \
                "xt_permute(x, 1, 0, 2): the axes are plain numbers here, without XT_AXES"), \
      xt_permute_at(XT_HERE, x, XT_INTS_(__VA_ARGS__)))
 #define XT_IS_LIST_TEXT_(text) \
