@@ -108,6 +108,13 @@ static void forget_empty_run(xt_trainer *t) {
     train_forget_run(t, "nothing was trained");
 }
 
+static void forget_loaders(xt_trainer *t) {
+    t->train = t->val = NULL;
+    t->n_vals -= t->n_parts;
+    memmove(t->vals, t->vals + t->n_parts, t->n_vals * sizeof *t->vals);
+    t->n_parts = 0;
+}
+
 static void end_fit(xt_trainer *t, bool ok) {
     int64_t from = clock_ns();
     ok = lazy_drain() && ok;
@@ -143,7 +150,7 @@ static void end_fit(xt_trainer *t, bool ok) {
     }
     xt_loader_set_epoch(t->train, t->position.epoch, 0); /* ends the workers */
     train_rewind_validation(t);
-    t->train = t->val = NULL;
+    forget_loaders(t);
     log_set_manual(false);
     log_set_mute(false);
     nn_sync_batch_norms(false);
@@ -226,15 +233,33 @@ static void tell_evaluating(const xt_trainer *t) {
             said ? " (since " : "", said ? src_text(said, at, sizeof at) : "", said ? ")" : "");
 }
 
+/* A sequential loader's parts are validation loaders of their own, in front of those that the trainer was given. */
+static xt_status take_val(xt_trainer *t, xt_loader *val) {
+    xt_loader *const *parts;
+    size_t n = (size_t)loader_parts(val, &parts), most = BASE_COUNT(t->vals);
+    t->val = val;
+    if (n < 2) return NULL;
+    if (n - 1 + t->n_vals > most)
+        return status_new(XT_OUT_OF_RANGE, NULL,
+                          "xt_fit: %zu validation loaders in a combined one and %zu of xt_trainer_add_val_loader: %zu "
+                          "in all at most",
+                          n, t->n_vals, most + 1);
+    memmove(t->vals + n - 1, t->vals, t->n_vals * sizeof *t->vals);
+    memcpy(t->vals, parts + 1, (n - 1) * sizeof *t->vals);
+    t->n_vals += t->n_parts = n - 1;
+    t->val = parts[0];
+    return NULL;
+}
+
 xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
     loader_pass outer = loader_mark(train);
     train_take_task(t, task);
     t->train = train;
-    t->val = task->validation_step ? val : NULL;
+    xt_status s = take_val(t, task->validation_step ? val : NULL);
     tell_no_validation(t, val);
-    xt_status s = train_agree(t, fit_limits(t));
+    s = train_agree(t, s ? s : fit_limits(t));
     if (s) {
-        t->train = t->val = NULL;
+        forget_loaders(t);
         return s;
     }
     log_loop_ends();

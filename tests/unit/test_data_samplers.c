@@ -357,6 +357,31 @@ static void tests_of_several_loaders(void **state) {
     xt_trainer_free(t);
 }
 
+static xt_loader *many(int n) {
+    static const int64_t far[9] = {0, 1000, 5000, 5000, 5000, 5000, 5000, 5000, 5000};
+    xt_loader *all[9];
+    for (int i = 0; i < n; i++) all[i] = xt_loader_new(numbers(2, (int64_t *)&far[i]), .batch = 2);
+    return xt_combined_loader(n, all, .mode = XT_SEQUENTIAL);
+}
+
+/* The same of a fit's validations, with a further loader behind; there is room for eight, in each fit anew. */
+static void validations_of_several_loaders(void **state) {
+    (void)state;
+    static int64_t last = 7000;
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF, .progress_bar = XT_OFF,
+                                   .model_summary = XT_OFF);
+    xt_task task = {.net = net, .training_step = both, .configure_optimizers = sgd, .validation_step = mean_of};
+    xt_trainer_add_val_loader(t, xt_loader_new(numbers(2, &last), .batch = 2));
+    assert_int_equal(xt_fit(t, &task, pair(XT_MIN_SIZE), pair(XT_SEQUENTIAL)), 0);
+    assert_float_equal(xt_trainer_metric(t, "x/dataloader_idx_0", true), 3.5, 1e-6);
+    assert_float_equal(xt_trainer_metric(t, "x/dataloader_idx_1", true), 1002.5, 1e-3);
+    assert_float_equal(xt_trainer_metric(t, "x/dataloader_idx_2", true), 7000.5, 1e-2);
+    assert_true(isnan(xt_trainer_metric(t, "x", true)));
+    for (int i = 0; i < 2; i++) assert_int_equal(xt_fit(t, &task, pair(XT_MIN_SIZE), many(7)), 0);
+    assert_int_equal(xt_fit(t, &task, pair(XT_MIN_SIZE), many(8)), 1);
+    xt_trainer_free(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(weighted_draws, finish),
@@ -370,6 +395,7 @@ int main(void) {
         cmocka_unit_test_teardown(wrong_combinations, finish),
         cmocka_unit_test_teardown(a_fit_with_two_loaders, finish),
         cmocka_unit_test_teardown(tests_of_several_loaders, finish),
+        cmocka_unit_test_teardown(validations_of_several_loaders, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
