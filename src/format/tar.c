@@ -214,22 +214,37 @@ static xt_status take_member(reader *r, const header *h, xt_status (*fn)(void *,
     return NULL;
 }
 
+/* Streams of bytes: of no member can be said where it lies in them. A header is one whatever its name begins with. */
+static xt_status refuse_compressed(const char *path, int fd, int64_t bytes) {
+    static const struct {
+        const char *begins, *by, *unpack;
+    } known[] = {{"\x1f\x8b", "gzip", "gunzip"},
+                 {"\x28\xb5\x2f\xfd", "zstd", "zstd -d"},
+                 {"BZh", "bzip2", "bunzip2"},
+                 {"\xfd\x37zXZ", "xz", "unxz"},
+                 {"\x04\x22\x4d\x18", "lz4", "unlz4"}};
+    header h = {0};
+    XT_TRY(tar_read(path, fd, 0, &h, bytes < BLOCK ? (size_t)bytes : BLOCK));
+    for (size_t i = 0; i < BASE_COUNT(known) && !sum_fits(&h); i++)
+        if (memcmp(h.name, known[i].begins, strlen(known[i].begins)) == 0)
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "%s is compressed by %s: a tar without compression is expected, as no member of a "
+                              "compressed one is found without all before it; unpack the shards once (%s %s) and name "
+                              "the .tar files (pictures are compressed themselves)",
+                              path, known[i].by, known[i].unpack, path);
+    return NULL;
+}
+
 xt_status tar_each(const char *path, int fd, int64_t bytes, xt_status (*fn)(void *user, const tar_member *m),
                    void *user, int64_t *out_left_out) {
     reader r = {.path = path, .fd = fd, .bytes = bytes, .name = STR_INIT, .size = -1};
-    xt_status s = NULL;
+    xt_status s = refuse_compressed(path, fd, bytes);
     bool ended = false;
     *out_left_out = 0;
     while (!s && !ended && r.at <= bytes - BLOCK) {
         header h;
         s = tar_read(path, fd, r.at, &h, sizeof h);
-        const uint8_t *b = (const uint8_t *)&h;
-        if (!s && r.at == 0 && ((b[0] == 0x1f && b[1] == 0x8b) || memcmp(b, "\x28\xb5\x2f\xfd", 4) == 0))
-            s = status_new(XT_INVALID_ARGUMENT, NULL,
-                           "%s is compressed, and no member of it can be found without all before it; write shards "
-                           "without compression (gunzip, zstd -d: pictures are compressed themselves)",
-                           path);
-        else if (!s && is_zero(&h))
+        if (!s && is_zero(&h))
             ended = true;
         else if (!s)
             s = take_member(&r, &h, fn, user, out_left_out);

@@ -246,9 +246,17 @@ static void hostile_files(void **state) {
     add_text(&tar, "ok.txt", "1");
     add_text(&tar, "ok.TXT", "1");
     refused(numbers(save(&tar, "twice.tar", true)), "two files .txt");
-    str_append(&tar, "\x1f\x8b");
-    while (tar.len < 600) str_putc(&tar, 'z');
-    refused(numbers(save(&tar, "z.tar", false)), "is compressed");
+    static const char *const compressed[][2] = {{"\x1f\x8b", "by gzip"},
+                                                {"\x28\xb5\x2f\xfd", "by zstd"},
+                                                {"BZh", "by bzip2"},
+                                                {"\xfd\x37zXZ", "by xz"},
+                                                {"\x04\x22\x4d\x18", "by lz4"}};
+    for (size_t i = 0; i < BASE_COUNT(compressed); i++)
+        for (size_t size = 120; size <= 600; size += 480) { /* a small shard is less than a block */
+            str_append(&tar, compressed[i][0]);
+            while (tar.len < size) str_putc(&tar, 'z');
+            refused(numbers(save(&tar, "z.tar.gz", false)), compressed[i][1]);
+        }
     refused(numbers(save(&tar, "empty.tar", true)), "has no samples");
     refused(numbers(dir), "a folder");
 }
