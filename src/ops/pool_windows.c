@@ -1,6 +1,7 @@
 /* Max pooling over windows that are not a grid: adaptive ones with their indices, and fractional ones, whose places are
  * drawn. Each dim's windows are lists of positions ([O,K]; a shorter window says its last position again, which changes
- * no maximum and no first place), along which the elements are gathered, dim after dim. */
+ * no maximum and no first place), along which the elements are gathered, dim after dim; not along a dim whose windows
+ * are all of it in its order. */
 #include "ops/ops.h"
 
 typedef struct picked {
@@ -10,13 +11,14 @@ typedef struct picked {
     int64_t in[OPS_SPATIAL], out[OPS_SPATIAL], kernel[OPS_SPATIAL];
     xt_tensor at[OPS_SPATIAL]; /* i64 [1,1,O,K], or [N,C,O,K] */
     int64_t own[2]; /* dims of `at` in front: 1 and 1, or N and C */
+    bool in_order[OPS_SPATIAL]; /* the dim's windows lie one behind the other and are all of it */
 } picked;
 
 /* Dim i of x, [N,C,..,L,..], becomes O*K positions. */
 static xt_tensor gather(const xt_src *src, const picked *p, xt_tensor x, int i) {
     const ir_type *t = lazy_type(x);
     int64_t dims[XT_MAX_RANK + 1] = {0}, small[XT_MAX_RANK + 1] = {0};
-    if (!t) return x;
+    if (!t || p->in_order[i]) return x;
     for (uint32_t d = 0; d < t->rank; d++) {
         dims[d] = t->dims[d];
         small[d] = d < 2 ? p->own[d] : 1;
@@ -150,6 +152,7 @@ xt_tensor xt_adaptive_max_pool_with_indices_at(const xt_src *src, int n_spatial,
         p.kernel[i] = 1;
         if (p.out[i] < 1 || p.in[i] < 1) return bad_size(src, &p, i);
         p.at[i] = adaptive_windows(src, p.in[i], p.out[i], &p.kernel[i]);
+        p.in_order[i] = p.in[i] % p.out[i] == 0;
     }
     return pool(src, &p, x, added, out_indices);
 }

@@ -454,8 +454,26 @@ static void test_detach_and_the_maximum_of_softmax_are_cut(void **state) {
     lazy_reset_thread();
 }
 
+/* --- pools --- */
+/* Adaptive windows of one size are x's own elements in their order: no copy of them is gathered. */
+static void test_even_adaptive_windows_are_not_gathered(void **state) {
+    (void)state;
+    T x = xt_reshape(xt_arange(36, XT_F32), 1, 1, 6, 6), at;
+    T y[2] = {xt_adaptive_max_pool2d(x, 2), xt_adaptive_max_pool2d_with_indices(x, &at, 3, 2)};
+    for (ir_op *op = lazy_ctx_get()->b.block->first; op; op = op->next)
+        assert_false(op->code == OP_gather && op->in[0] == lazy_value(x));
+    float v[6];
+    int64_t i[6];
+    assert_true(xt_read(y[0], v, 4 * sizeof *v));
+    assert_true(v[0] == 14 && v[1] == 17 && v[2] == 32 && v[3] == 35);
+    assert_true(xt_read(y[1], v, sizeof v) && xt_read(at, i, sizeof i));
+    for (int k = 0; k < 6; k++)
+        assert_true(v[k] == 8 + 12 * (float)(k / 2) + 3 * (float)(k % 2) && i[k] == (int64_t)v[k]);
+    lazy_reset_thread();
+}
+
 int main(int argc, char **argv) {
-    struct CMUnitTest tests[BASE_COUNT(rows) + 3];
+    struct CMUnitTest tests[BASE_COUNT(rows) + 4];
     size_t n = 0;
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (argc < 2 || strcmp(argv[1], rows[i].name) == 0)
@@ -465,6 +483,7 @@ int main(int argc, char **argv) {
         tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_random_bits_are_the_hosts);
         tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_a_number_that_changes_becomes_data);
         tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_detach_and_the_maximum_of_softmax_are_cut);
+        tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_even_adaptive_windows_are_not_gathered);
     }
     return n ? _cmocka_run_group_tests("ops_values", tests, n, NULL, NULL) : 1;
 }
