@@ -108,31 +108,35 @@ static const optim_kind radam_kind = {.id = OPTIM_radam,
                                       .update = radam};
 
 /* --- making --- */
+/* What all of them read; momentum_decay and decoupled_weight_decay stand in the rows of those that do. */
 #define FAMILY_ROWS                                                                        \
     OPTIM_ROW(xt_adam_family_opts, lr, 0, 1e6, "learning rate"),                           \
         OPTIM_ROW(xt_adam_family_opts, beta1, 0, 1, "decay of the mean of gradients"),     \
         OPTIM_ROW(xt_adam_family_opts, beta2, 0, 0.9999999, "decay of the second moment"), \
         OPTIM_ROW(xt_adam_family_opts, eps, 0, 1, "added to the denominator"),             \
         OPTIM_ROW(xt_adam_family_opts, weight_decay, 0, 1e6, "L2 penalty"),                \
-        OPTIM_ROW(xt_adam_family_opts, momentum_decay, 0, 1, "of NAdam"),                  \
-        OPTIM_SWITCH(xt_adam_family_opts, decoupled_weight_decay, "as AdamW"),             \
         OPTIM_SWITCH(xt_adam_family_opts, maximize, "climbs"), OPTIM_CLIP_ROWS(xt_adam_family_opts),
+#define DECOUPLED_ROW OPTIM_SWITCH(xt_adam_family_opts, decoupled_weight_decay, "as AdamW"),
 
-static xt_optimizer *make(const optim_kind *k, xt_module *net, xt_adam_family_opts p) {
-    static const option_row rows[] = {FAMILY_ROWS};
-    return optim_new(k, net, rows, BASE_COUNT(rows), &p,
-                     &XT_OPTS(xt_adam_family_opts, .lr = k == &radam_kind ? 1e-3 : 2e-3), sizeof p);
+static xt_optimizer *make(const optim_kind *k, xt_module *net, const option_row *rows, size_t n,
+                          xt_adam_family_opts p) {
+    return optim_new(k, net, rows, n, &p, &XT_OPTS(xt_adam_family_opts, .lr = k == &radam_kind ? 1e-3 : 2e-3),
+                     sizeof p);
 }
 
 xt_optimizer *xt_adamax_opt(const xt_src *src, xt_module *net, xt_adam_family_opts p) {
+    static const option_row rows[] = {FAMILY_ROWS};
     SRC_CALLED_FROM(src);
-    return make(&adamax_kind, net, p);
+    return make(&adamax_kind, net, rows, BASE_COUNT(rows), p);
 }
 xt_optimizer *xt_nadam_opt(const xt_src *src, xt_module *net, xt_adam_family_opts p) {
+    static const option_row rows[] = {
+        FAMILY_ROWS DECOUPLED_ROW OPTIM_ROW(xt_adam_family_opts, momentum_decay, 0, 1, "of the momentum's schedule")};
     SRC_CALLED_FROM(src);
-    return make(&nadam_kind, net, p);
+    return make(&nadam_kind, net, rows, BASE_COUNT(rows), p);
 }
 xt_optimizer *xt_radam_opt(const xt_src *src, xt_module *net, xt_adam_family_opts p) {
+    static const option_row rows[] = {FAMILY_ROWS DECOUPLED_ROW};
     SRC_CALLED_FROM(src);
-    return make(&radam_kind, net, p);
+    return make(&radam_kind, net, rows, BASE_COUNT(rows), p);
 }

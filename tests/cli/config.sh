@@ -52,6 +52,9 @@ check "which repeats the run" [ "$(json "$tmp/named" loss_last)" = "$(json "$tmp
 refused 'did you mean adamw?' mnist --optimizer adanw
 refused 'there is no option lrr; did you mean lr?' mnist --limit-batches 2 --optimizer sgd --optimizer.lrr 3
 refused 'without --optimizer NAME' mnist --optimizer.lr 3
+refused 'there is no option momentum_decay' mnist --limit-batches 2 --optimizer adamax --optimizer.momentum_decay 0.1
+refused 'swa_lr would change nothing here: it belongs to .swa = XT_ON' mnist --limit-batches 2 \
+    --callbacks weight_averaging --callbacks.weight_averaging.swa_lr 0.1
 refused 't_max is needed' mnist --limit-batches 2 --scheduler cosine
 
 # --- callbacks by name
