@@ -141,7 +141,7 @@ typedef struct XT_OPTIONS_ xt_lr_find_opts {
     /* the first rate and the last */
     double min_lr XT_IS(xt_lr_find_opts, min_lr), max_lr XT_IS(xt_lr_find_opts, max_lr);
     int64_t steps XT_IS(xt_lr_find_opts, steps); /* training steps, of as many rates from min_lr to max_lr */
-    /* ends when the smoothed loss is above so many times the best */
+    /* ends when the smoothed loss is above so many times the best, at least 1; 1e9: not before its last step */
     double stop_factor XT_IS(xt_lr_find_opts, stop_factor);
     int64_t skip_first XT_IS(xt_lr_find_opts, skip_first), skip_last
         XT_IS(xt_lr_find_opts, skip_last); /* points left out of the suggestion */

@@ -305,8 +305,13 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     lazy_on_replay(&(lazy_replay){.before = poll_again, .user = o});
     lazy_begin(src);
     if (!gradients_get(o, &g)) return;
+    if (lazy_pending()) { /* the step is dropped, and its gradients with it: no update is counted */
+        consume(&g);
+        gradients_free(&g);
+        return;
+    }
     if (g.n == 0) {
-        if (!lazy_pending()) step_error(src, what, o);
+        step_error(src, what, o);
         gradients_free(&g);
         return;
     }

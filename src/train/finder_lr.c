@@ -60,7 +60,7 @@ static bool take_losses(test *m) {
         m->smooth[i] = v;
         m->read = i + 1;
         if (i == 0 || v < m->best) m->best = v;
-        good = !(i > 0 && m->o.stop_factor > 0 && v > m->o.stop_factor * m->best) && isfinite(v);
+        good = !(i > 0 && v > m->o.stop_factor * m->best) && isfinite(v);
         m->diverged = !good;
     }
     xt_status_free(s);
@@ -119,7 +119,7 @@ static const option_row rows[] = {
     {"min_lr", "first rate", OPTION_DOUBLE, offsetof(xt_lr_find_opts, min_lr), 0, 1e6, NULL},
     {"max_lr", "last rate", OPTION_DOUBLE, offsetof(xt_lr_find_opts, max_lr), 0, 1e6, NULL},
     {"steps", "optimizer steps", OPTION_I64, offsetof(xt_lr_find_opts, steps), 1, 1e6, NULL},
-    {"stop_factor", "ends above so many times the best loss", OPTION_DOUBLE, offsetof(xt_lr_find_opts, stop_factor), 0,
+    {"stop_factor", "ends above so many times the best loss", OPTION_DOUBLE, offsetof(xt_lr_find_opts, stop_factor), 1,
      1e9, NULL},
     {"skip_first", "points left out at the begin", OPTION_I64, offsetof(xt_lr_find_opts, skip_first), 0, 1e6, NULL},
     {"skip_last", "points left out at the end", OPTION_I64, offsetof(xt_lr_find_opts, skip_last), 0, 1e6, NULL},

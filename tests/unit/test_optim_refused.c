@@ -163,6 +163,39 @@ static void nan_is_told_with_the_call(void **state) {
     says(strrchr(at, '/') + 1);
 }
 
+/* --- steps that an error drops --- */
+static void be_told(xt_status s, void *user) {
+    (void)s, (void)user;
+}
+
+/* The program that goes on after errors: what they drop is no update, and leaves no gradient to the next. */
+static void dropped_steps_are_no_updates(void **state) {
+    (void)state;
+    double with_errors = 0, without = 0;
+    xt_on_error(be_told, NULL);
+    for (int errs = 0; errs < 2; errs++) {
+        xt_seed(1);
+        xt_module *m = xt_module_new(net, NULL);
+        xt_optimizer *o = xt_adam(m, .lr = 0.01);
+        for (int i = 0; i < 12; i++) {
+            bool wrong = i >= 4 && i < 9;
+            if (wrong && !errs) continue;
+            if (i == 9) xt_clear_error();
+            xt_tensor loss = ones(m);
+            if (wrong && i % 2) loss = xt_reshape(xt_forward(m, xt_ones(XT_F32, 2, 3)), 7); /* before the gradient */
+            xt_backward(loss);
+            if (wrong) xt_reshape(xt_ones(XT_F32, 3), 7); /* behind it */
+            xt_optimizer_step(o);
+            xt_mark_step();
+        }
+        assert_int_equal(xt_optimizer_steps(o), 7);
+        *(errs ? &with_errors : &without) = xt_item(xt_sum(xt_square(xt_module_find(m, "fc.weight"))));
+        xt_finish();
+    }
+    xt_on_error(NULL, NULL);
+    assert_true(with_errors == without);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(states_of_another_kind, begin, end),
@@ -170,6 +203,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(batches_live_through_evaluations, begin, end),
         cmocka_unit_test_setup_teardown(what_is_kept_does_not_grow, begin, end),
         cmocka_unit_test_setup_teardown(nan_is_told_with_the_call, begin, end),
+        cmocka_unit_test_setup_teardown(dropped_steps_are_no_updates, begin, end),
     };
     return cmocka_run_group_tests_name("optim_refused", tests, NULL, NULL);
 }
