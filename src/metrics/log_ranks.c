@@ -1,6 +1,7 @@
 /* Rows of several ranks: they meet at each row of a trainer, compare names, and combine what sync_dist asks for; small
  * host collectives of the logger threads. What they do not have alike is an error of the thread that trains, at its
  * next row or at its end: a rank that went on with its own values would write what no other rank has. */
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -305,8 +306,12 @@ static xt_status reduce(const log_job *j, row_metric *const *list, size_t n_list
             float part[4] = {c[LOG_EPOCH_SUM], c[LOG_EPOCH_WEIGHT], c[LOG_WINDOW_SUM], c[LOG_WINDOW_WEIGHT]};
             memcpy(sum + 4 * k, part, sizeof part);
             /* the column that has the window's (log.h) is of the other kind */
-            lo[k] = list[i]->kind.reduce == XT_MAX ? -c[LOG_LEAST] : c[LOG_LEAST];
-            hi[k++] = list[i]->kind.reduce == XT_MIN ? -c[LOG_MOST] : c[LOG_MOST];
+            /* what this rank has not logged in the epoch, or since the last row, may still be an earlier one's */
+            bool max = list[i]->kind.reduce == XT_MAX, min = list[i]->kind.reduce == XT_MIN;
+            bool has_lo = c[max ? LOG_WINDOW_WEIGHT : LOG_EPOCH_WEIGHT] > 0,
+                 has_hi = c[min ? LOG_WINDOW_WEIGHT : LOG_EPOCH_WEIGHT] > 0;
+            lo[k] = !has_lo ? INFINITY : max ? -c[LOG_LEAST] : c[LOG_LEAST];
+            hi[k++] = !has_hi ? -INFINITY : min ? -c[LOG_MOST] : c[LOG_MOST];
         }
     xt_status s = coll_all_reduce(lr.group, COLL_SUM, XT_F32, sum, n * 4);
     if (!s) s = coll_all_reduce(lr.group, COLL_MIN, XT_F32, lo, n);

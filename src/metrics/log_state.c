@@ -177,10 +177,16 @@ void log_state_add(float *into, const float *sums, int64_t rows) {
     for (int64_t r = 0; r < rows; r++) {
         float *a = into + r * LOG_COLUMNS;
         const float *b = sums + r * LOG_COLUMNS;
-        for (int c = 0; c < LOG_COLUMNS; c++)
-            a[c] = c == LOG_LEAST                    ? fminf(a[c], b[c])
-                   : c == LOG_MOST || c == LOG_STAMP ? fmaxf(a[c], b[c])
-                                                     : a[c] + b[c];
+        /* a row that has logged nothing in the epoch may still have an earlier one's least and most */
+        bool take = !(a[LOG_EPOCH_WEIGHT] > 0), leave = !take && !(b[LOG_EPOCH_WEIGHT] > 0);
+        float least = take    ? b[LOG_LEAST]
+                      : leave ? a[LOG_LEAST]
+                              : fminf(a[LOG_LEAST], b[LOG_LEAST]),
+              most = take    ? b[LOG_MOST]
+                     : leave ? a[LOG_MOST]
+                             : fmaxf(a[LOG_MOST], b[LOG_MOST]);
+        for (int c = 0; c < LOG_COLUMNS; c++) a[c] = c == LOG_STAMP ? fmaxf(a[c], b[c]) : a[c] + b[c];
+        a[LOG_LEAST] = least, a[LOG_MOST] = most;
     }
 }
 

@@ -51,11 +51,11 @@ static bool make_room(log_set *set, const xt_src *src) {
     return made;
 }
 
-/* Columns before this one begin anew: those of the epoch, at its first step. What the newest window logged stays until
- * it is logged again, so that the next row has it. */
+/* Columns before this one begin anew: the epoch's sums, at its first step. What the newest window logged stays until it
+ * is logged again, so that the next row has it. */
 static double epoch_of(void *user) {
     log_set *set = user;
-    return set->began = set->epoch_begins ? LOG_WINDOW_SUM : 0;
+    return set->began = set->epoch_begins ? LOG_LEAST : 0;
 }
 static double epoch_again(void *user) {
     return ((const log_set *)user)->began;

@@ -136,14 +136,15 @@ typedef struct masks {
     bool *gain, *sum; /* columns that add up; of them, those that add value * weight and not weight alone */
     bool *window, *stamp; /* of what the step logs: the columns of the window, and its number */
     bool *newest; /* of the window's columns, those that have the newest value alone */
+    bool *extreme; /* of what the step logs: an epoch's least of XT_MIN, its most of XT_MAX */
     bool newest_any, extremes; /* some of what the step logs is XT_LAST; is XT_MIN or XT_MAX */
 } masks;
 
 static bool masks_make(const log_set *set, const log_step *l, int64_t rows, masks *m) {
     size_t all = (size_t)rows * LOG_COLUMNS;
-    bool *room = base_calloc(5 * all, sizeof *room);
+    bool *room = base_calloc(6 * all, sizeof *room);
     if (!room) return false;
-    *m = (masks){room, room + all, room + 2 * all, room + 3 * all, room + 4 * all, false, false};
+    *m = (masks){room, room + all, room + 2 * all, room + 3 * all, room + 4 * all, room + 5 * all, false, false};
     for (size_t at = 0; at < all; at += LOG_COLUMNS) {
         m->gain[at + LOG_EPOCH_SUM] = m->gain[at + LOG_EPOCH_WEIGHT] = m->gain[at + LOG_WINDOW_SUM] =
             m->gain[at + LOG_WINDOW_WEIGHT] = true;
@@ -154,8 +155,8 @@ static bool masks_make(const log_set *set, const log_step *l, int64_t rows, mask
         for (int64_t at = of->at * LOG_COLUMNS; at < (of->at + of->kind.count) * LOG_COLUMNS; at += LOG_COLUMNS) {
             m->window[at + LOG_WINDOW_SUM] = m->window[at + LOG_WINDOW_WEIGHT] = m->stamp[at + LOG_STAMP] = true;
             m->extremes = m->extremes || logs_extreme(of);
-            if (of->o.reduce == XT_MIN) m->window[at + LOG_MOST] = true;
-            if (of->o.reduce == XT_MAX) m->window[at + LOG_LEAST] = true;
+            if (of->o.reduce == XT_MIN) m->window[at + LOG_MOST] = m->extreme[at + LOG_LEAST] = true;
+            if (of->o.reduce == XT_MAX) m->window[at + LOG_LEAST] = m->extreme[at + LOG_MOST] = true;
             if (of->o.reduce != XT_LAST) continue;
             m->newest[at + LOG_WINDOW_SUM] = m->newest[at + LOG_WINDOW_WEIGHT] = m->newest_any = true;
         }
@@ -163,17 +164,28 @@ static bool masks_make(const log_set *set, const log_step *l, int64_t rows, mask
     return true;
 }
 
-/* The state without what is over: an epoch's columns, at its first step; those of a window, where the step logs
- * something that was last logged in another one. */
+/* A column of the state, the same in every column. */
+static ir_value *column_of(ir_builder *b, ir_value *state, log_column c) {
+    int64_t rows = state->type->dims[0], begin[2] = {0, c}, end[2] = {rows, c + 1};
+    return across(b, ir_reshape(b, ir_slice(b, state, begin, end, NULL), 1, &rows), state->type);
+}
+
+/* The state without what is over: an epoch's sums, at its first step, and its least and most, where the step logs what
+ * was not yet logged in it (of the two columns one is the window's, which may go on); those of a window, where the step
+ * logs something that was last logged in another one. */
 static ir_value *begun(ir_builder *b, ir_value *state, const masks *m, ir_value *on, ir_value *epoch,
                        ir_value *window) {
     const ir_type *t = state->type, *flags = ir_with_dtype(t, XT_BOOL);
-    int64_t rows = t->dims[0], begin[2] = {0, LOG_STAMP}, end[2] = {rows, LOG_COLUMNS};
+    int64_t rows = t->dims[0];
     float *empty = log_empty_rows(rows);
     if (!empty) return NULL;
     ir_value *over = ir_compare(b, IR_LT, ir_iota(b, t, 1), ir_broadcast_scalar(b, epoch, t));
     ir_value *old = ir_select(b, over, ir_constant(b, t, empty), state);
-    ir_value *stamps = across(b, ir_reshape(b, ir_slice(b, state, begin, end, NULL), 1, &rows), t);
+    if (m->extremes) {
+        ir_value *none_yet = ir_compare(b, IR_EQ, column_of(b, old, LOG_EPOCH_WEIGHT), ir_splat(b, t, 0));
+        old = ir_select(b, ir_and(b, none_yet, ir_constant(b, flags, m->extreme)), ir_constant(b, t, empty), old);
+    }
+    ir_value *stamps = column_of(b, state, LOG_STAMP);
     ir_value *other = ir_and(b, ir_compare(b, IR_NE, stamps, window), ir_constant(b, flags, m->window));
     if (m->newest_any) other = ir_or(b, other, ir_constant(b, flags, m->newest));
     for (int64_t r = 0; r < rows; r++) { /* the window's extremes are in the column of the other kind */
