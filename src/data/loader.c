@@ -310,10 +310,17 @@ static void tell_ended(xt_loader *l) {
             l->ds->name, (long long)l->next, (long long)l->epoch, (long long)l->o.limit);
 }
 
+static void leave_pass(xt_loader *l) {
+    lazy_pass_over(l, l->outer);
+    memset(l->outer, 0, sizeof l->outer);
+    l->in_pass = false;
+}
+
 static bool end_epoch(xt_loader *l) {
     l->next = 0;
     l->epoch++;
-    lazy_pass_ended(l);
+    lazy_pass_ended(l, l->outer);
+    leave_pass(l);
     return false;
 }
 
@@ -392,8 +399,19 @@ static bool next(const xt_src *src, xt_loader *l, xt_batch *out) {
     lazy_position *at = lazy_position_of_thread();
     int64_t ours = lazy_share_of(out->size),
             trained = lazy_evaluates() ? 0 : ours; /* a validation's are none of the run's */
-    *at = (lazy_position){out->size, l->next,  l->epoch, at->samples + trained, l->o.pad_last == XT_ON,
-                          at->step,  at->pass, l,        shard_of(l),           ours - trained};
+    *at = (lazy_position){out->size,
+                          l->next,
+                          l->epoch,
+                          at->samples + trained,
+                          l->o.pad_last == XT_ON,
+                          at->step,
+                          at->pass,
+                          l,
+                          shard_of(l),
+                          ours - trained,
+                          {at->passes[LAZY_TRAINED], at->passes[LAZY_EVALUATED]}};
+    lazy_batch_given(!l->in_pass, l->outer);
+    l->in_pass = true;
     l->next++;
     return !lazy_pending();
 }
@@ -442,6 +460,14 @@ int64_t xt_loader_epoch(const xt_loader *l) {
     return l ? l->epoch : 0;
 }
 
+/* The pass of this thread's loop, which a pass in between has put back where it was. */
+static bool goes_on(const xt_loader *l) {
+    const lazy_pass *p = lazy_position_of_thread()->passes;
+    for (int k = 0; k < 2; k++)
+        if (p[k].loader == l && p[k].epoch == l->epoch && p[k].batch + 1 == l->next) return true;
+    return false;
+}
+
 void xt_loader_set_epoch(xt_loader *l, int64_t epoch, int64_t batch) {
     if (!l) return;
     loader_stop(l);
@@ -449,6 +475,7 @@ void xt_loader_set_epoch(xt_loader *l, int64_t epoch, int64_t batch) {
     l->epoch = epoch < 0 ? 0 : epoch;
     l->next = batch < 0 ? 0 : batch;
     l->updates = -1;
+    if (!goes_on(l)) leave_pass(l);
 }
 
 int64_t loader_readers(const xt_loader *l) {

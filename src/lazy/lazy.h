@@ -471,6 +471,13 @@ xt_status lazy_optional_begin(const lazy_optional_owner *o);
 /* The step being ended gives an owner's state a value of more than its list tells of: it has a program of its own. */
 void lazy_optional_apart(void);
 void lazy_optional_forget(const void *user); /* it dies */
+/* Where a pass over a loader is: at its newest batch. */
+typedef struct lazy_pass {
+    const void *loader; /* NULL: there was no batch yet; only its address means something */
+    int64_t batch_size, batch, epoch;
+    bool padded; /* as below */
+    int64_t over; /* the pass has ended, when there were so many lazy_loop_steps, and 1; 0: it goes on */
+} lazy_pass;
 /* Observers of boundaries (log engine, trainer, diag): `before` may still record (accumulate logs, ask for values);
  * `after` gets the number of the step. Called in order of registration; per process. */
 typedef struct lazy_observer {
@@ -480,10 +487,11 @@ typedef struct lazy_observer {
     /* The noted calls before number `calls` (lazy_call_noted) are of an iteration that is over, though its step goes
      * on. */
     void (*came_round)(void *user, size_t calls);
-    void (*pass_ended)(void *user, const void *loader); /* it has no more batches; the last one's boundary has been */
+    /* it has no more batches; the last one's boundary has been. outer: see lazy_batch_given */
+    void (*pass_ended)(void *user, const void *loader, const lazy_pass *outer);
 } lazy_observer;
 xt_status lazy_observe(const lazy_observer *o);
-void lazy_pass_ended(const void *loader); /* tells them */
+void lazy_pass_ended(const void *loader, const lazy_pass outer[static 2]); /* tells them */
 /* fn() on a thread that ends by itself, while it still has all that it made. Once per process. */
 void lazy_at_thread_end(void (*fn)(void));
 /* fn(user, ...) when the device has finished the program of the step that ends at the next boundary; finished_ns is
@@ -561,6 +569,7 @@ typedef struct lazy_shard {
     bool shuffle;
     src_id made; /* the line of xt_loader_new */
 } lazy_shard;
+enum { LAZY_TRAINED, LAZY_EVALUATED };
 typedef struct lazy_position {
     int64_t batch_size, batch, epoch, samples; /* samples: of this rank, since the start of the run */
     /* the loader fills up its last batch: batch_size is no constant of the program */
@@ -572,8 +581,16 @@ typedef struct lazy_position {
     const void *loader; /* that gave the batch; only its address means something */
     lazy_shard shard; /* that loader's */
     int64_t uncounted; /* of the batch, which are not in `samples`: an evaluation's */
+    /* Of the training, and of an evaluation, whichever has given the newest batch. Behind a pass that came within
+     * another one of its kind, that one goes on. */
+    lazy_pass passes[2];
 } lazy_position;
 lazy_position *lazy_position_of_thread(void);
+/* The position is at a new batch. `outer`, the loader's: as its pass begins, what of either kind that comes within;
+ * loader NULL: nothing. */
+void lazy_batch_given(bool begins, lazy_pass outer[static 2]);
+/* The loader's pass has ended (observers are told before), or was left: the next one begins anew. */
+void lazy_pass_over(const void *loader, const lazy_pass outer[static 2]);
 /* What reports call the step: a trainer's optimizer step, which validations do not count in; in a loop of one's own
  * `step`, which counts boundaries. */
 int64_t lazy_shown_step(int64_t step);

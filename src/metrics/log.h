@@ -42,13 +42,17 @@ typedef struct log_row { /* valid during the call */
     log_stage stage;
     bool epoch_level; /* values accumulated over the epoch; else of the last window */
     bool aside; /* no row of the run's files: see log_emit_out_of_turn */
-    int64_t step, epoch, batch, samples; /* step: optimizer steps */
+    int64_t step, epoch, batch, samples; /* step: optimizer steps; all of one moment, see log_moment */
     double wall; /* seconds since 1970 */
     size_t n;
     const log_value *values;
     const void *owner; /* see log_enter */
     int64_t of; /* log_engine_number */
 } log_row;
+/* What a row says of where the loop was: the end of the step that it is the row of, whenever its values were logged. */
+typedef struct log_moment {
+    int64_t step, epoch, batch, samples; /* samples: of this rank */
+} log_moment;
 typedef enum log_artifact_kind { LOG_HISTOGRAM, LOG_IMAGE, LOG_TEXT } log_artifact_kind;
 enum { LOG_BINS = 30 };
 typedef struct log_artifact { /* what is no number; valid during the call */

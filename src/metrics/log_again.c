@@ -15,8 +15,9 @@ static bool is_of_host(const log_pending *p) {
 /* Of a batch whose end may be padding; in a compiled function that is each call's own number. */
 static void settle_samples(log_pending *p) {
     if (p->weigh != LOG_WEIGH_SAMPLES || lazy_tracing()) return;
+    const log_engine *e = log_engine_peek();
     p->weigh = LOG_WEIGH_NUMBER;
-    p->weight_value = (double)lazy_position_of_thread()->batch_size;
+    p->weight_value = e ? (double)log_pass_of(e, &e->sets[e->stage]).batch_size : 1;
 }
 
 static double less_of(double a, double b) {
@@ -52,7 +53,7 @@ static xt_tensor weight_of(const xt_src *src, const log_pending *p) {
     switch (p->weigh) {
     case LOG_WEIGH_TENSOR: return xt_reshape_at(src, xt_cast_at(src, p->weight, XT_F32), XT_DIMS_(0));
     case LOG_WEIGH_NUMBER: return lazy_scalar(src, XT_F32, p->weight_value);
-    case LOG_WEIGH_SAMPLES: return log_samples(src);
+    case LOG_WEIGH_SAMPLES: return log_samples(src, &log_engine_peek()->sets[log_engine_peek()->stage]);
     default: return xt_full_at(src, p->weight_value, XT_F32, XT_DIMS_(0));
     }
 }

@@ -42,7 +42,7 @@ void log_row_next(bool due, int64_t step) {
 
 void log_at_step(int64_t done) {
     log_engine *e = log_engine_get();
-    if (e) e->done_step = e->loop_step ? e->loop_step : done;
+    if (e) e->done_step = e->joins ? e->loop.step : done;
 }
 
 /* A trainer's training steps read only what belongs to a row; everything else is given always. */

@@ -33,7 +33,7 @@ static bool share(const log_set *set, const log_pending *p, log_pending *out) {
     out->value = out->weight = (xt_tensor){0};
     if (p->weigh == LOG_WEIGH_SAMPLES) { /* those of this step */
         out->weigh = LOG_WEIGH_NUMBER;
-        out->weight_value = (double)lazy_position_of_thread()->batch_size;
+        out->weight_value = (double)log_pass_of(log_engine_peek(), set).batch_size;
     }
     if (!p->is_number && !lazy_type(out->value = lazy_share(src, p->value))) return false;
     return p->weigh != LOG_WEIGH_TENSOR || lazy_type(out->weight = lazy_share(src, p->weight));

@@ -63,14 +63,10 @@ typedef struct log_set { /* one stage */
     int64_t window, row_window; /* windows begun; of them, those that the last row of step values has seen */
     bool fresh; /* something was recorded since the last row of epoch values */
     bool holds; /* what is pending waits for the stage's next step */
-    const void *loader; /* whose batch the newest step was of; NULL: of none */
-    lazy_position at; /* where the loop was then */
-    /* of a plain loop's validation: lazy_loop_steps when its newest value was logged, and the training's epoch */
-    int64_t steps, trained_epoch;
+    /* whose batches the newest and the epoch's first values were of; NULL: of none */
+    const void *loader, *first_loader;
+    log_moment noted; /* a plain loop's, at the newest value */
     bool pass_over; /* of a plain loop: its epoch's row is due at the next boundary */
-    const void *first_loader; /* whose batch the epoch's first values were of */
-    lazy_position pass_end; /* where the newest pass of a plain loop was at its end; loader NULL: it is behind us */
-    int64_t pass_steps; /* lazy_loop_steps then */
 } log_set;
 typedef struct log_given { /* a value logged between steps; metric.at: its row in what is sent */
     log_metric metric;
@@ -106,8 +102,9 @@ typedef struct log_engine { /* of a thread, or of a trainer, while it is the thr
     bool late;
     int64_t number; /* of a trainer's: from 1, and never another's */
     bool own_sinks; /* see log_enter */
-    /* a trainer's pass whose rows go to the files of a loop of the program's own: where that is; 0: none */
-    int64_t loop_step, loop_epoch;
+    /* a trainer's pass whose rows go to the files of a loop of the program's own, and where that is */
+    bool joins;
+    log_moment loop;
     struct log_unread *unread; /* log_unread.c */
     size_t n_unread, cap_unread;
 } log_engine;
@@ -132,7 +129,9 @@ void log_request_value(const xt_src *src, const char *what, xt_tensor t, log_req
 void log_requests_now(void);
 void log_open_default_sinks(void); /* once, where there are none */
 
-/* log_rows.c, for log_between.c: a row of values that do not come from a stage's state. NULL without memory.
+/* log_rows.c, for log_plain.c: log_emit, of that moment */
+void log_emit_at(log_stage s, bool epoch_level, const log_moment *at);
+/* For log_between.c: a row of values that do not come from a stage's state. NULL without memory.
  * Filled, it is sent or lost. */
 struct log_job;
 struct log_job *log_given_row(const log_engine *e, bool epoch_level, int64_t step, const log_given *given, size_t n);
@@ -182,7 +181,7 @@ log_engine *log_engine_get(void); /* opens the thread's engine; NULL without mem
 void log_plain_stage(log_engine *e); /* the stage is the one that the modules' modes say */
 void log_plain_before(log_engine *e); /* a boundary, and log_record_step after it */
 void log_plain_after(log_engine *e, lazy_cause cause);
-void log_plain_pass_ended(log_engine *e, const void *loader);
+void log_plain_pass_ended(log_engine *e, const void *loader, const lazy_pass *outer);
 void log_plain_last_rows(log_engine *e, bool may_run); /* may_run: a boundary, be it one that opens the device */
 void log_plain_tell_lost(const log_engine *e); /* the program ends, and nobody will write them */
 /* `metric` is logged again, and what is pending of it is of an iteration, or of a micro-batch, that is over, though its
@@ -220,7 +219,9 @@ void log_record_step(log_engine *e); /* before a boundary */
 void log_record_round(log_set *set,
                       size_t n); /* the first n of what is pending are added within the step, which goes on */
 
-xt_tensor log_samples(const xt_src *src); /* of the step's batch: data */
+xt_tensor log_samples(const xt_src *src, const log_set *set); /* of the stage's batch: data */
+/* Where the stage's pass is: values of a training weigh its batch, also behind a validation's. */
+lazy_pass log_pass_of(const log_engine *e, const log_set *set);
 
 /* The parts of that, for log_behind.c: */
 struct log_step;

@@ -16,22 +16,21 @@ static bool has_rows(const log_set *set, bool epoch_level) {
     return set->n && set->rows && (epoch_level ? set->fresh : set->window > set->row_window);
 }
 
-/* A row says where its own loader was, whichever has given the newest batch. A validation's row may be sent late, by
- * the training that follows, and is of the step and the epoch of the training that it came behind. */
+/* Where the training is behind its step number `steps`. */
+static log_moment trained_now(int64_t steps) {
+    const lazy_position *p = lazy_position_of_thread();
+    const lazy_pass *at = &p->passes[LAZY_TRAINED];
+    return (log_moment){steps, at->epoch, at->batch, p->samples};
+}
+
+/* A validation's row may be sent late, by the training that follows, and is of the step and the epoch of the training
+ * that it came behind. */
 static void emit(const log_engine *e, log_stage s, bool epoch_level, int64_t steps) {
-    lazy_position *at = lazy_position_of_thread(), now = *at;
-    const log_set *set = &e->sets[s], *trained = &e->sets[LOG_TRAIN];
+    const log_set *set = &e->sets[s];
     if (!has_rows(set, epoch_level)) return;
     log_open_default_sinks();
-    bool validation = s == LOG_VALIDATE;
-    if (validation || now.loader != set->at.loader) *at = set->at;
-    if (!validation) at->samples = now.samples;
-    if (validation)
-        at->epoch = set->trained_epoch;
-    else if (trained->at.loader)
-        at->epoch = trained->at.epoch;
-    log_emit(s, epoch_level, validation ? set->steps : steps);
-    *at = now;
+    log_moment at = s == LOG_VALIDATE ? set->noted : trained_now(steps);
+    log_emit_at(s, epoch_level, &at);
 }
 
 /* The values of the stage's epoch, and its next step begins another one. */
@@ -161,25 +160,8 @@ static bool within_iteration(lazy_cause cause) {
 /* Values of the training that were logged behind its pass, and behind a validation that came there, before another
  * batch or update: they are of the epoch that has ended, in a row of their own. */
 static void end_behind_pass(log_engine *e) {
-    log_set *set = &e->sets[LOG_TRAIN];
-    const lazy_position *end = &set->pass_end, *at = &set->at;
-    if (!end->loader || !set->fresh) return;
-    bool there = at->loader == end->loader && at->batch == end->batch && at->epoch == end->epoch;
-    bool validated = at->loader != end->loader && at->loader == e->sets[LOG_VALIDATE].at.loader;
-    if (lazy_loop_steps() != set->pass_steps || !(there || validated)) {
-        set->pass_end.loader = NULL;
-        return;
-    }
-    set->at = *end;
-    end_pass(e, LOG_TRAIN);
-}
-
-/* Its rows were of one loader alone: it is none within a pass over another one. */
-static void note_pass_end(log_engine *e, const void *loader) {
-    log_set *set = &e->sets[LOG_TRAIN];
-    if (!set->fresh || set->loader != loader || set->first_loader != loader) return;
-    set->pass_end = *lazy_position_of_thread();
-    set->pass_steps = lazy_loop_steps();
+    const lazy_pass *at = &lazy_position_of_thread()->passes[LAZY_TRAINED];
+    if (e->sets[LOG_TRAIN].fresh && at->over == lazy_loop_steps() + 1) end_pass(e, LOG_TRAIN);
 }
 
 void log_plain_after(log_engine *e, lazy_cause cause) {
@@ -201,13 +183,25 @@ void log_plain_after(log_engine *e, lazy_cause cause) {
     end_behind_pass(e);
 }
 
-/* A loader of batches that nothing was logged of ends no pass, be it a validation's within an epoch of training. */
-void log_plain_pass_ended(log_engine *e, const void *loader) {
+/* A loader of batches that nothing was logged of ends no pass, be it a validation's within an epoch of training. Nor
+ * does one whose pass came within that of another loader, if values of both are there: all of them are of the outer
+ * one's epoch. What was logged before any batch is of the first pass. */
+static void end_stage(log_engine *e, log_stage s, const void *loader, const lazy_pass *outer) {
+    log_set *set = &e->sets[s];
+    int kind = s == LOG_VALIDATE ? LAZY_EVALUATED : LAZY_TRAINED;
+    if (!set->fresh || lazy_position_of_thread()->passes[kind].loader != loader) return;
+    if (set->loader && set->loader != loader) return;
+    if (outer[kind].loader && set->first_loader && set->first_loader != loader)
+        set->loader = outer[kind].loader;
+    else
+        end_pass(e, s);
+}
+
+void log_plain_pass_ended(log_engine *e, const void *loader, const lazy_pass *outer) {
     log_plain_stage(e);
     if (e->sets[LOG_TRAIN].loader == loader) log_behind_send(&e->sets[LOG_TRAIN]);
-    note_pass_end(e, loader);
-    for (int s = 0; s < LOG_STAGE_COUNT; s++)
-        if (e->sets[s].fresh && e->sets[s].loader == loader) end_pass(e, (log_stage)s);
+    end_stage(e, LOG_TRAIN, loader, outer);
+    end_stage(e, LOG_VALIDATE, loader, outer);
 }
 
 /* The stage's metric has values that the end would write: recorded ones, or such as the last step has noted. */
@@ -253,8 +247,7 @@ void log_plain_tell_lost(const log_engine *e) {
 }
 
 /* What a plain loop has logged since its last row: a name under an `if` waits for the next one, which this is. And the
- * values with .on_epoch of a loop without a loader, whose epoch is the loop. A row says where the loop was when the
- * values were logged: a validation may have come since. */
+ * values with .on_epoch of a loop without a loader, whose epoch is the loop. */
 void log_plain_last_rows(log_engine *e, bool may_run) {
     const log_metric *first = NULL;
     for (int s = 0; s < LOG_STAGE_COUNT && !first; s++)
@@ -273,14 +266,10 @@ void log_plain_last_rows(log_engine *e, bool may_run) {
     if (first) lazy_boundary(LAZY_FINISH, src_get(first->src));
     log_behind_send(&e->sets[LOG_TRAIN]);
     if (!e->plain) return;
-    int64_t steps = lazy_loop_steps();
-    lazy_position *at = lazy_position_of_thread(), now = *at;
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
-        *at = e->sets[s].at;
-        emit(e, (log_stage)s, false, steps);
-        emit(e, (log_stage)s, true, steps);
+        emit(e, (log_stage)s, false, lazy_loop_steps());
+        emit(e, (log_stage)s, true, lazy_loop_steps());
     }
-    *at = now;
     e->plain = false;
     lazy_drain(); /* the reader holds what it reads until it has handed it out */
 }

@@ -343,17 +343,18 @@ void log_pending_move(log_engine *e, log_stage from, log_stage to) {
  * size that the call gives (tokens of this batch, say), and the samples of a batch whose end may be padding. A sum
  * never looks at the batch, and between steps there is none. */
 static noted weighed(noted v, const xt_log_opts *o) {
-    const log_engine *e = log_engine_get();
-    const lazy_position *at = lazy_position_of_thread();
+    log_engine *e = log_engine_get();
+    if (e) log_plain_stage(e);
+    const lazy_pass at = e ? log_pass_of(e, &e->sets[e->stage]) : (lazy_pass){.batch_size = 1};
     bool in_step = e && e->place == LOG_IN_STEP && !e->mute;
     bool never = o->reduce == XT_SUM || o->reduce == XT_MIN || o->reduce == XT_MAX || o->reduce == XT_LAST;
-    v.weight_value = in_step ? (double)at->batch_size : 1;
+    v.weight_value = in_step ? (double)at.batch_size : 1;
     if (o->reduce == XT_SUM || (never && o->batch_size == 0)) /* only a mean has weights */
         v.weight_value = 1;
     else if (o->batch_size >= 0) {
         v.weight_value = (double)o->batch_size;
         if (in_step) v.weigh = LOG_WEIGH_NUMBER;
-    } else if (in_step && at->padded)
+    } else if (in_step && at.padded)
         v.weigh = LOG_WEIGH_SAMPLES;
     return v;
 }

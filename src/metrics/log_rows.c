@@ -24,22 +24,27 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void begin_row(log_job *j, log_stage s, bool epoch_level, int64_t step) {
-    const lazy_position *p = lazy_position_of_thread();
+static void begin_row(log_job *j, log_stage s, bool epoch_level, const log_moment *at) {
     const log_engine *e = log_engine_peek();
-    bool joins = e && e->loop_step;
+    bool joins = e && e->joins;
     j->row = (log_row){.stage = s,
                        .epoch_level = epoch_level,
-                       .step = joins ? e->loop_step : step,
-                       .epoch = joins ? e->loop_epoch : p->epoch,
-                       .batch = p->batch,
-                       .samples = p->samples * world_get()->size,
+                       .step = joins ? e->loop.step : at->step,
+                       .epoch = joins ? e->loop.epoch : at->epoch,
+                       .batch = at->batch,
+                       .samples = (joins ? e->loop.samples : at->samples) * world_get()->size,
                        .wall = now(),
                        .owner = log_owner(),
                        .of = log_engine_number(e)};
-    j->own_step = step; /* rank 0 alone has files, and knows whose the row is */
+    j->own_step = at->step; /* rank 0 alone has files, and knows whose the row is */
     log_job_number(j);
     log_ranks_made(j);
+}
+
+/* Where a trainer's thread is. */
+static log_moment moment_now(int64_t step) {
+    const lazy_position *p = lazy_position_of_thread();
+    return (log_moment){step, p->epoch, p->batch, p->samples};
 }
 
 static _Atomic(int64_t) epoch_rows[LOG_STAGE_COUNT];
@@ -49,7 +54,7 @@ int64_t log_epoch_rows(log_stage s) {
 }
 
 /* A row without values: this rank has none, but the others may. */
-static void emit_nothing(log_stage s, bool epoch_level, int64_t step) {
+static void emit_nothing(log_stage s, bool epoch_level, const log_moment *at) {
     log_job *j = base_calloc(1, sizeof *j);
     if (j) j->metrics = base_calloc(1, sizeof *j->metrics);
     if (!j || !j->metrics) {
@@ -57,7 +62,7 @@ static void emit_nothing(log_stage s, bool epoch_level, int64_t step) {
         return;
     }
     j->all_meet = true;
-    begin_row(j, s, epoch_level, step);
+    begin_row(j, s, epoch_level, at);
     log_job_queue(j);
 }
 
@@ -95,7 +100,7 @@ static bool name_metric(log_job *j, const log_metric *m, int loader_plus_1, bool
 }
 
 /* The stage's row on its way; NULL: it has none. */
-static log_set *emit(log_stage s, bool epoch_level, bool aside, int64_t step) {
+static log_set *emit(log_stage s, bool epoch_level, bool aside, const log_moment *at) {
     log_engine *e = log_engine_peek();
     log_set *set = e ? &e->sets[s] : NULL;
     bool all_meet = log_ranks_meet(e), any = false;
@@ -104,21 +109,21 @@ static log_set *emit(log_stage s, bool epoch_level, bool aside, int64_t step) {
     if (set && set->n && set->rows && (epoch_level ? set->fresh : set->window > set->row_window))
         for (size_t i = 0; i < set->n; i++)
             any = any || (epoch_level ? set->metrics[i].o.on_epoch : set->metrics[i].o.on_step) == XT_ON;
-    if (!any && all_meet) emit_nothing(s, epoch_level, step);
+    if (!any && all_meet) emit_nothing(s, epoch_level, at);
     if (!any) return NULL;
     log_job *j = job_of(set->n, all_meet);
     for (size_t i = 0; j && i < set->n; i++)
         if (!name_metric(j, &set->metrics[i], e->loader_plus_1, epoch_level)) j = NULL;
     if (!j) return NULL;
-    begin_row(j, s, epoch_level, step);
+    begin_row(j, s, epoch_level, at);
     j->row.aside = aside;
     if (!epoch_level) j->window = set->window, j->seen = set->row_window;
     lazy_state_when_ready(set->state, arrived, log_job_lost, j);
     return set;
 }
 
-void log_emit(log_stage s, bool epoch_level, int64_t step) {
-    log_set *set = emit(s, epoch_level, false, step);
+void log_emit_at(log_stage s, bool epoch_level, const log_moment *at) {
+    log_set *set = emit(s, epoch_level, false, at);
     if (!set) return;
     if (epoch_level) {
         set->fresh = false;
@@ -127,13 +132,20 @@ void log_emit(log_stage s, bool epoch_level, int64_t step) {
         set->row_window = set->window;
 }
 
+void log_emit(log_stage s, bool epoch_level, int64_t step) {
+    const log_moment at = moment_now(step);
+    log_emit_at(s, epoch_level, &at);
+}
+
 void log_emit_out_of_turn(log_stage s, int64_t step, bool aside) {
-    emit(s, false, aside, step);
+    const log_moment at = moment_now(step);
+    emit(s, false, aside, &at);
 }
 
 /* --- rows of values given by the host --- */
 void log_nothing_row(log_stage s, int64_t step) {
-    emit_nothing(s, true, step);
+    const log_moment at = moment_now(step);
+    emit_nothing(s, true, &at);
 }
 
 log_job *log_given_row(const log_engine *e, bool epoch_level, int64_t step, const log_given *given, size_t n) {
@@ -148,7 +160,8 @@ log_job *log_given_row(const log_engine *e, bool epoch_level, int64_t step, cons
         return NULL;
     }
     if (!j) return NULL;
-    begin_row(j, e->given_stage, epoch_level, step);
+    const log_moment at = moment_now(step);
+    begin_row(j, e->given_stage, epoch_level, &at);
     j->window = 0, j->seen = -1; /* the window that log_given_fill says is new */
     return j;
 }
@@ -180,7 +193,8 @@ void log_host_row(log_stage s, int64_t step, size_t n, const log_value *values) 
     }
     for (size_t i = 0; i < n; i++)
         j->values[i] = (log_value){intern_text(intern(values[i].name)), values[i].value, values[i].prog_bar};
-    begin_row(j, s, false, step);
+    const log_moment at = moment_now(step);
+    begin_row(j, s, false, &at);
     j->row.n = n;
     j->row.values = j->values;
     log_job_queue(j);

@@ -67,9 +67,17 @@ static double window_of(void *user) {
     return log_stamp(set->window + set->window_begins);
 }
 
+lazy_pass log_pass_of(const log_engine *e, const log_set *set) {
+    const lazy_position *at = lazy_position_of_thread();
+    if (e->manual) return (lazy_pass){at->loader, at->batch_size, at->batch, at->epoch, at->padded, 0};
+    lazy_pass p = at->passes[set == &e->sets[LOG_VALIDATE] ? LAZY_EVALUATED : LAZY_TRAINED];
+    if (!p.loader) p.batch_size = 1;
+    return p;
+}
+
 static double samples_now(void *user) {
-    (void)user;
-    return (double)lazy_position_of_thread()->batch_size;
+    const log_engine *e = log_engine_peek();
+    return e ? (double)log_pass_of(e, user).batch_size : 1;
 }
 
 static double number_of(void *user) {
@@ -84,14 +92,15 @@ static xt_tensor data(const xt_src *src, const double *number) {
 /* What a recorded update is to the host; compiled step functions do it again at each call. */
 void log_step_noted(log_set *set) {
     const log_engine *e = log_engine_peek();
+    const lazy_position *at = lazy_position_of_thread();
+    lazy_pass trained = at->passes[LAZY_TRAINED], its = e ? log_pass_of(e, set) : (lazy_pass){0};
+    if (set->epoch_begins) set->first_loader = its.loader;
     set->window += set->window_begins;
-    if (set->epoch_begins) set->first_loader = lazy_position_of_thread()->loader;
     set->epoch_begins = set->window_begins = false;
     set->fresh = true;
-    set->at = *lazy_position_of_thread();
-    set->loader = set->at.loader;
-    set->steps = lazy_loop_steps();
-    if (e) set->trained_epoch = e->sets[LOG_TRAIN].at.loader ? e->sets[LOG_TRAIN].at.epoch : set->at.epoch;
+    set->loader = its.loader;
+    set->noted = (log_moment){lazy_loop_steps(), trained.loader ? trained.epoch : its.epoch,
+                              its.loader ? its.batch : trained.batch, at->samples};
 }
 static void recorded(void *user) {
     log_step_noted(user);
@@ -100,9 +109,9 @@ static void recorded(void *user) {
 /* The step being ended may have an update behind the values, that of a training which follows a validation. */
 static void recorded_pending(log_set *set, size_t n) {
     recorded(set);
-    set->steps = 0;
+    set->noted.step = 0;
     for (size_t i = 0; i < n; i++)
-        if (set->pending[i].updates > set->steps) set->steps = set->pending[i].updates;
+        if (set->pending[i].updates > set->noted.step) set->noted.step = set->pending[i].updates;
 }
 
 /* A compiled step function logs into the stage it was recorded in. */
@@ -111,14 +120,14 @@ static bool same_stage(void *user) {
     return e && user == &e->sets[e->stage];
 }
 
-xt_tensor log_samples(const xt_src *src) {
-    return lazy_scalar_from(src, XT_F32, samples_now, NULL);
+xt_tensor log_samples(const xt_src *src, const log_set *set) {
+    return lazy_scalar_from(src, XT_F32, samples_now, (void *)(uintptr_t)set);
 }
 
-static void enter_numbers(const xt_src *src, log_pending *p) {
+static void enter_numbers(const xt_src *src, const log_set *set, log_pending *p) {
     if (p->is_number) p->value = lazy_scalar(src, XT_F32, p->number);
     if (p->weigh == LOG_WEIGH_NUMBER) p->weight = lazy_scalar(src, XT_F32, p->weight_value);
-    if (p->weigh == LOG_WEIGH_SAMPLES) p->weight = log_samples(src);
+    if (p->weigh == LOG_WEIGH_SAMPLES) p->weight = log_samples(src, set);
 }
 
 bool log_record_update(log_set *set, const xt_src *src, const log_step *l, xt_tensor epoch, xt_tensor window) {
@@ -183,7 +192,7 @@ static bool record_options(void *user, const lazy_optional *all, size_t n) {
                                     .is_number = all[i].kind & 1,
                                     .weigh = (log_weigh)(all[i].kind >> 1 & 3)};
         list[i].on = data(src, p ? &on : &off);
-        enter_numbers(src, &list[i]);
+        enter_numbers(src, set, &list[i]);
         lazy_begin(src);
         if (!p && all[i].values[0]) list[i].value = lazy_wrap(all[i].values[0], "xt_log");
         if (!p && all[i].values[1]) list[i].weight = lazy_wrap(all[i].values[1], "xt_log");
@@ -212,7 +221,7 @@ static void record_pending(log_set *set, const xt_src *src, size_t n) {
         const xt_src *line = src_get(set->metrics[set->pending[i].metric].src);
         lazy_note_requester(line, "xt_log");
         if (lazy_tracing()) set->metrics[set->pending[i].metric].within_call = true;
-        enter_numbers(line, &set->pending[i]);
+        enter_numbers(line, set, &set->pending[i]);
     }
     xt_no_grad_begin();
     lazy_path_push("log");

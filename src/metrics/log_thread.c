@@ -39,10 +39,10 @@ static void came_round(void *user, size_t calls) {
     if (e && !e->manual) log_plain_came_round(e, calls);
 }
 
-static void pass_ended(void *user, const void *loader) {
+static void pass_ended(void *user, const void *loader, const lazy_pass *outer) {
     (void)user;
     log_engine *e = log_engine_peek();
-    if (e && !e->manual) log_plain_pass_ended(e, loader);
+    if (e && !e->manual) log_plain_pass_ended(e, loader, outer);
 }
 
 static void finish(void *user) {
@@ -187,10 +187,10 @@ bool log_step_waits(void) {
 
 /* The engine's rows are among those of a loop that `outer`, if it logs, has logged in. */
 static void join_loop(log_engine *e, const log_engine *outer) {
-    const log_set *trained = outer ? &outer->sets[LOG_TRAIN] : NULL;
-    bool joins = !e->own_sinks && !(outer && outer->manual);
-    e->loop_step = joins ? lazy_loop_steps() : 0;
-    e->loop_epoch = trained && trained->at.loader ? trained->at.epoch : lazy_position_of_thread()->epoch;
+    const lazy_position *at = lazy_position_of_thread();
+    const lazy_pass *trained = &at->passes[LAZY_TRAINED];
+    e->joins = !e->own_sinks && !(outer && outer->manual) && lazy_loop_steps() > 0;
+    e->loop = (log_moment){lazy_loop_steps(), trained->loader ? trained->epoch : at->epoch, 0, at->samples};
 }
 
 log_frame log_enter(log_engine **of, bool own_sinks) {

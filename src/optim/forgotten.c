@@ -226,7 +226,8 @@ static void before_boundary(void *user, lazy_cause cause) {
     pthread_mutex_unlock(&lock);
 }
 
-static void pass_ended(void *user, const void *loader) {
+static void pass_ended(void *user, const void *loader, const lazy_pass *outer) {
+    (void)outer;
     (void)user, (void)loader;
     passes++;
 }

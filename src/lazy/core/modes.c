@@ -26,6 +26,8 @@ static void stepped(lazy_ctx *c, struct lazy_mode *m) {
         c->stepped_evaluating = true;
         at->samples += at->uncounted;
         at->uncounted = 0;
+        if (at->loader && at->loader == at->passes[LAZY_EVALUATED].loader)
+            at->passes[LAZY_TRAINED] = at->passes[LAZY_EVALUATED];
     }
     m->trains = m->evaluates;
     m->stepped = true;

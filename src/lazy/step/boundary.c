@@ -382,9 +382,9 @@ void lazy_came_round(size_t calls) {
         if (observer(i)->came_round) observer(i)->came_round(observer(i)->user, calls);
 }
 
-void lazy_pass_ended(const void *loader) {
+void lazy_pass_ended(const void *loader, const lazy_pass outer[static 2]) {
     for (const lazy_listener *i = lazy_listener_first(&observers); i; i = lazy_listener_next(i))
-        if (observer(i)->pass_ended) observer(i)->pass_ended(observer(i)->user, loader);
+        if (observer(i)->pass_ended) observer(i)->pass_ended(observer(i)->user, loader, outer);
 }
 
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
