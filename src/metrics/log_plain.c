@@ -116,6 +116,12 @@ static bool is_pending(const log_set *set, int metric) {
     return false;
 }
 
+/* Of an evaluation over a loader, whose batches end its steps. */
+static bool within_batch(void) {
+    const lazy_pass *at = &lazy_position_of_thread()->passes[LAZY_EVALUATED];
+    return at->loader && !at->over;
+}
+
 /* A loop whose step goes on: a row that is due has the state's value as it is now. */
 void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates) {
     int64_t now = lazy_loop_steps();
@@ -126,7 +132,7 @@ void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates) {
     if (over) log_record_round(set, over);
     bool both = is_pending(set, metric); /* of the iteration that goes on, twice: a micro-batch */
     if (set != &e->sets[LOG_TRAIN])
-        set->window_begins = true;
+        set->window_begins = !within_batch();
     else if (updates != now || (over && both && now > e->seen_steps)) {
         /* logged behind the update of its iteration, or before it */
         e->seen_steps = updates > e->seen_steps ? updates : now;

@@ -182,16 +182,19 @@ static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o)
 }
 
 /* The name has a value in this step already, which the later one then joins: log_again. In a loop of the program's own
- * it may be the next iteration's, where an update or the line shows that the loop has come round. NULL: it stands alone
- * again. */
-static log_pending *there_already(log_engine *e, log_set *set, int which, const xt_src *src) {
+ * it may be the next iteration's, where an update or the line shows that the loop has come round; but behind the step's
+ * one update it is of the iteration that made it, unless its place is above that. NULL: it stands alone again. */
+static log_pending *there_already(log_engine *e, log_set *set, int which, const xt_src *src, size_t call) {
     size_t i = 0;
     while (i < set->n_pending && set->pending[i].metric != which) i++;
     if (i == set->n_pending) return NULL;
     log_pending *p = &set->pending[i];
-    bool updated = p->updates != lazy_loop_steps(), again = p->line == src_intern(src);
-    if (e->manual || lazy_tracing() || set->holds || !(updated || again)) return p;
-    log_plain_round(e, set, which, p->updates);
+    if (e->manual || lazy_tracing() || set->holds) return p;
+    int64_t now = lazy_loop_steps();
+    bool behind = lazy_loop_steps_recorded() == 1 && !lazy_call_is_ahead(call);
+    bool updated = p->updates != now && !behind, again = p->line == src_intern(src);
+    if (!updated && !again) return p;
+    log_plain_round(e, set, which, behind ? now : p->updates);
     return NULL;
 }
 
@@ -272,8 +275,8 @@ static void note_in_step(log_engine *e, const xt_src *src, const char *name, not
     m->given = given;
     log_set *set = &e->sets[e->stage];
     int which = (int)(m - set->metrics);
-    log_pending *before = there_already(e, set, which, src);
     size_t noted_call = e->manual ? SIZE_MAX : lazy_call_noted(src);
+    log_pending *before = there_already(e, set, which, src, noted_call);
     log_pending p = {.metric = which,
                      .line = src_intern(src),
                      .updates = lazy_loop_steps(),
