@@ -1,0 +1,438 @@
+#!/usr/bin/env python3
+"""Rows of drawn loops beside a model of what they are to have.
+
+rows.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws a loop without a trainer, out of passes over loaders,
+validations behind a pass, within one and left early, updates every few batches, and log calls at every place of it,
+each in some of its turns only; it is written as C and run, and walked through here. Every row of its metrics.csv must
+have the step, the epoch, the batch, the samples and the value that the walk has. What differs is printed with its
+seed, by which it is tried again."""
+import csv, glob, os, random, shutil, subprocess, sys
+
+build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])
+first, count, flags = int(sys.argv[4]), int(sys.argv[5]), sys.argv[6:] or ["-O1"]
+
+HEAD = """#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xtrain/xtrain.h>
+static int n; /* the value of the newest log call */
+static xt_module *m;
+static xt_optimizer *o;
+static xt_tensor net(xt_module *mm, xt_tensor x, void *user) {
+    (void)user;
+    return xt_mul(x, xt_param(mm, "w", "ones", 0, XT_F32, 1));
+}
+static xt_loader *data(int64_t samples, int64_t batch, bool pads) {
+    static float rows[64];
+    xt_dataset *d = xt_array_dataset(rows, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, samples);
+    return pads ? xt_loader_new(d, .batch = batch, .pad_last = XT_ON)
+                : xt_loader_new(d, .batch = batch, .drop_last = XT_OFF);
+}
+static xt_tensor one(int v) {
+    float f = (float)v;
+    return xt_from_array(&f, XT_F32, 1);
+}
+"""
+
+
+class Name:
+    def __init__(self, r, name, stage):
+        self.name, self.stage = name, stage
+        self.step, self.epoch = r.choice([(None, None), (True, True), (False, True), (True, False)])
+        self.reduce = r.choice(["MEAN", "MEAN", "MEAN", "SUM", "MIN", "MAX", "LAST"])
+
+        self.helper = r.random() < 0.2  # all its values are logged by one line
+
+    def options(self, weight):
+        o = ""
+        if self.step is not None:
+            o += ", .on_step = XT_%s, .on_epoch = XT_%s" % ("ON" if self.step else "OFF", "ON" if self.epoch else "OFF")
+        if self.reduce != "MEAN":
+            o += ", .reduce = XT_" + self.reduce
+        return o + (", .batch_size = %d" % weight if weight else "")
+
+    def levels(self):
+        return (self.stage == 0, self.stage == 1) if self.step is None else (self.step, self.epoch)
+
+    def column(self, level):
+        return self.name + ("_" + level if all(self.levels()) else "")
+
+
+class Set:
+    """A stage's values: of the window under way, and since the epoch began."""
+
+    def __init__(self):
+        self.window, self.row_window, self.begins = 0, 0, True
+        self.step, self.epoch = {}, {}  # by name: (window, values), values; a value is (number, weight)
+        self.fresh, self.loader, self.first, self.noted = False, None, None, None
+
+
+def reduced(name, values):
+    numbers = [v for v, _ in values]
+    if name.reduce == "MEAN":
+        return sum(v * w for v, w in values) / sum(w for _, w in values)
+    return {"SUM": sum, "MIN": min, "MAX": max, "LAST": lambda l: l[-1]}[name.reduce](numbers)
+
+
+class Place:
+    def __init__(self, loader=None, epoch=0, batch=0, size=1):
+        self.loader, self.epoch, self.batch, self.size = loader, epoch, batch, size
+        self.over = None  # the updates when its pass ended
+
+    def leave(self, updates):
+        if self.loader and self.over is None:
+            self.over = updates
+
+
+class Walk:
+    """The loop as the rows are to describe it."""
+
+    def __init__(self, every):
+        self.every, self.n, self.updates, self.samples = every, 0, 0, 0
+        self.sets, self.places = (Set(), Set()), [Place(), Place()]
+        self.stage, self.pending, self.updated, self.turned, self.rows = 0, [], False, False, []
+        self.counts, self.outer = {}, {}
+
+    def visit(self, site):
+        self.counts[site] = self.counts.get(site, 0) + 1
+        return self.counts[site] - 1
+
+    def log(self, name, weight):
+        self.n += 1
+        given = self.places[self.stage].size if weight is None else weight
+        self.pending.append((name, self.n, given, self.updates))
+
+    def update(self):
+        self.updates += 1
+        self.updated = True
+
+    def row(self, stage, level, where):
+        s, got = self.sets[stage], []
+        if level == "step":
+            got = [(k, v) for k, (w, v) in s.step.items() if w > s.row_window and k.levels()[0]]
+            s.row_window = s.window
+        else:
+            got = [(k, v) for k, v in s.epoch.items() if v and k.levels()[1]]
+        for name, values in got:
+            self.rows.append(where + (("train", "validate")[stage], level, name.column(level), reduced(name, values)))
+
+    def where(self, stage):
+        if stage:
+            return self.sets[1].noted
+        p = self.places[0]
+        return (self.updates, p.epoch, p.batch, self.samples)
+
+    def end_pass(self, stage):
+        s = self.sets[stage]
+        if stage:
+            self.row(1, "step", self.where(1))
+        if s.fresh:
+            self.row(stage, "epoch", self.where(stage))
+        s.epoch, s.fresh, s.begins = {}, False, True
+
+    def boundary(self):
+        for stage in 0, 1:
+            s, took = self.sets[stage], [p for p in self.pending if p[0].stage == stage]
+            if not took:
+                continue
+            if s.begins:
+                s.window, s.begins = s.window + 1, False
+            for name, value, weight, _ in took:
+                window, values = s.step.get(name, (0, []))
+                s.step[name] = (s.window, (values if window == s.window else []) + [(value, weight)])
+                s.epoch.setdefault(name, []).append((value, weight))
+            if not s.fresh:
+                s.first = self.places[stage].loader
+            s.fresh, s.loader = True, self.places[stage].loader
+            s.noted = (took[-1][3], self.places[0].epoch if self.places[0].loader else self.places[1].epoch,
+                       self.places[1 if self.places[1].loader else 0].batch, self.samples)
+        self.pending = []
+        self.sets[1].begins = True
+        if self.updated:
+            self.sets[0].begins, self.updated = True, False
+            if self.updates % self.every == 0:
+                self.row(0, "step", self.where(0))
+        if self.turned:
+            self.end_pass(1)
+            self.turned = False
+        if self.sets[0].fresh and self.places[0].over == self.updates:
+            self.end_pass(0)
+
+    def turn(self, stage):
+        if self.stage == 1 and stage == 0:
+            self.turned = True
+        self.stage = stage
+
+    def next(self, loader, first):
+        self.boundary()
+        if first:  # which passes this one comes within
+            self.outer[loader] = [p if p.loader not in (None, loader) and p.over is None else None for p in self.places]
+        if loader.next < len(loader.sizes):
+            size = loader.sizes[loader.next]
+            if self.stage == 0:
+                self.places[1].leave(self.updates)
+            self.places[self.stage] = Place(loader, loader.epoch, loader.next, size)
+            if self.stage == 0:
+                self.samples += size
+            loader.next += 1
+            return True
+        for stage in 0, 1:
+            s, outer = self.sets[stage], self.outer[loader][stage]
+            if s.fresh and self.places[stage].loader is loader and s.loader in (None, loader):
+                if outer and s.first not in (None, loader):
+                    s.loader = outer.loader
+                else:
+                    self.end_pass(stage)
+        self.leave(loader)
+        loader.next, loader.epoch = 0, loader.epoch + 1
+        return False
+
+    def leave(self, loader):
+        for stage in 0, 1:
+            if self.places[stage].loader is loader:
+                if self.outer[loader][stage] and self.places[stage].over is None:
+                    self.places[stage] = self.outer[loader][stage]
+                else:
+                    self.places[stage].leave(self.updates)
+
+    def finish(self):
+        if self.pending:
+            self.boundary()
+        for stage in 0, 1:
+            where = self.where(stage)
+            if where:
+                self.row(stage, "step", where)
+                if self.sets[stage].fresh:
+                    self.row(stage, "epoch", where)
+
+
+class Loader:
+    def __init__(self, r, name):
+        self.name, self.batch = name, 2
+        samples = r.randint(1, 9)
+        self.samples = samples
+        self.sizes = [2] * (samples // 2) + [1] * (samples % 2)
+        self.pads = r.random() < 0.3
+        self.next = self.epoch = 0
+
+
+# --- statements: each writes itself as C, and is walked ---
+class Log:
+    sites = 0
+
+    def __init__(self, r, names, once=False):
+        Log.sites += 1
+        self.site, self.name = Log.sites, r.choice(names)
+        self.every, self.at = r.choice([(1, 0), (1, 0), (2, 0), (2, 1), (3, 2), (4, 1)])
+        self.weight = r.choice([None, None, 1, 3]) if self.name.reduce == "MEAN" and not self.name.helper else None
+        self.times = r.choice([1, 1, 1, 2]) if not once else 1
+        self.tensor = r.random() < 0.4
+
+    def c(self, deep):
+        call = 'xt_log("%s", one(++n)%s);' if self.tensor else 'xt_log_value("%s", ++n%s);'
+        if self.name.helper:
+            call = "log_%s_LOOP(); /* %s */"
+        loop = "for (int k = 0; k < 2; k++) " if self.times == 2 else ""
+        condition = "if (site[%d]++ %% %d == %d) " % (self.site, self.every, self.at) if self.every > 1 else ""
+        return deep + condition + loop + call % (self.name.name, self.name.options(self.weight)) + "\n"
+
+    def walk(self, w):
+        if self.every == 1 or w.visit(self.site) % self.every == self.at:
+            for _ in range(self.times):
+                w.log(self.name, self.weight)
+
+
+class Line:
+    """A statement without parts: `walk` is what it does."""
+
+    def __init__(self, text, walk):
+        self.text, self.walk = text, walk
+
+    def c(self, deep):
+        return deep + self.text + "\n"
+
+
+class Pass:
+    def __init__(self, loader, body, left=None):
+        self.loader, self.body, self.left = loader, body, left
+
+    def c(self, deep):
+        b = "b%d" % len(deep)
+        text = deep + "for (xt_batch %s; xt_next(%s, &%s);) {\n" % (b, self.loader.name, b)
+        text += "".join(s.c(deep + "    ") for s in self.body)
+        if self.left is not None:
+            text += deep + "    if (%s.index == %d) break;\n" % (b, self.left)
+        return text + deep + "}\n" + (
+            deep + "xt_loader_set_epoch(%s, xt_loader_epoch(%s), 0);\n" % (self.loader.name, self.loader.name)
+            if self.left is not None else "")
+
+    def walk(self, w):
+        first = True
+        while w.next(self.loader, first):
+            first = False
+            for s in self.body:
+                s.walk(w)
+            if self.left is not None and self.loader.next - 1 == self.left:
+                break
+        if self.left is not None:
+            if self.loader in w.outer:
+                w.leave(self.loader)
+            self.loader.next = 0
+
+
+class Some:
+    """Statements in some turns only."""
+
+    def __init__(self, r, body):
+        Log.sites += 1
+        self.site, self.body = Log.sites, body
+        self.every, self.at = r.choice([(1, 0), (2, 0), (2, 1), (3, 1)])
+
+    def c(self, deep):
+        return deep + "if (site[%d]++ %% %d == %d) {\n" % (self.site, self.every, self.at) + "".join(
+            s.c(deep + "    ") for s in self.body) + deep + "}\n"
+
+    def walk(self, w):
+        if w.visit(self.site) % self.every == self.at:
+            for s in self.body:
+                s.walk(w)
+
+
+class Times:
+    def __init__(self, times, body):
+        self.times, self.body = times, body
+
+    def c(self, deep):
+        return deep + "for (int e = 0; e < %d; e++) {\n" % self.times + "".join(
+            s.c(deep + "    ") for s in self.body) + deep + "}\n"
+
+    def walk(self, w):
+        for _ in range(self.times):
+            for s in self.body:
+                s.walk(w)
+
+
+def draw(r):
+    Log.sites = 0
+    trained = [Name(r, "t%d" % k, 0) for k in range(3)]
+    validated = [Name(r, "v%d" % k, 1) for k in range(3)]
+    train, val, more, silent = (Loader(r, name) for name in ("train", "val", "more", "silent"))
+    loaders = [train, val, more, silent]
+
+    def logs(names, most=2, once=False):
+        return [Log(r, names, once) for _ in range(r.choice([0, 0, 1, 1, most]))]
+
+    forward = "xt_mean(xt_forward(m, b%d.x))"
+
+    def evaluation():
+        inner = [Line("xt_forward(m, b.x);", lambda w: None)]
+        body = logs(validated) + logs(validated)
+        if r.random() < 0.2:  # a silent pass within it: references, a gallery
+            body += [Pass(silent, r.choice([[], logs(validated)]))] + logs(validated)
+        over = r.choice([val, val, val, more])
+        left = r.choice([None, None, None, 0, 1])
+        left = left if left is not None and left < len(over.sizes) else None
+        return ([Line("xt_eval(m);", lambda w: w.turn(1))] + logs(validated, 1, True) +
+                [Pass(over, body, left)] + logs(validated, 1, True) + [Line("xt_train(m);", lambda w: w.turn(0))])
+
+    accumulate = r.choice([1, 1, 2, 3])
+    every = r.choice([1, 2, 3, 50])
+    Log.sites += 1
+    updates = Log.sites
+
+    def update(w):
+        if w.visit(updates) % accumulate == accumulate - 1:
+            w.update()
+
+    body = logs(trained) + [Line("xt_backward(xt_mean(xt_forward(m, b8.x)));", lambda w: None)] + logs(trained)
+    body += [Line("if (site[%d]++ %% %d == %d) xt_optimizer_step(o);" % (updates, accumulate, accumulate - 1), update)]
+    body += logs(trained)
+    if r.random() < 0.2:
+        body += [Line("xt_mark_step();", Walk.boundary)] + logs(trained, 1)
+    if r.random() < 0.4:
+        body += [Some(r, evaluation())] + logs(trained)
+    if r.random() < 0.15:
+        body += [Some(r, [Pass(silent, r.choice([[], logs(trained)]))])] + logs(trained)
+    epoch = logs(trained, 1) + [Pass(train, body)] + logs(trained, 1)
+    if r.random() < 0.8:
+        epoch += [Some(r, evaluation())]
+    epoch += logs(trained, 1)
+    program = [Times(r.randint(1, 4), epoch)] + logs(trained, 1)
+    return trained + validated, loaders, program, every
+
+
+def write(seed, names, loaders, program, every):
+    text = "".join('static void log_%s_LOOP(void) {\n    xt_log_value("%s", ++n%s);\n}\n' % (
+        name.name, name.name, name.options(None)) for name in names if name.helper)
+    text += ("static void loop_%d(void) {\n    static int site[%d];\n    (void)site;\n"
+             "    xt_log_every_n_steps(%d);\n") % (
+        seed, Log.sites + 1, every)
+    for l in loaders:
+        text += "    xt_loader *%s = data(%d, %d, %d);\n    (void)%s;\n" % (l.name, l.samples, l.batch, l.pads, l.name)
+    return (text + "".join(s.c("    ") for s in program) + "}\n").replace("LOOP", str(seed))
+
+
+def number(v):
+    return float("%.5g" % float(v))
+
+
+def rows_of(folder):
+    got = []
+    for name in glob.glob(folder + "/*/*/metrics.csv"):
+        for row in csv.DictReader(open(name)):
+            got.append((int(row["step"]), int(row["epoch"]), int(row["batch"]), int(row["samples"]), row["stage"],
+                        row["level"], row["name"], number(row["value"])))
+    return got
+
+
+def compile_all(source, program):
+    subprocess.run([os.environ.get("CC", "cc"), "-w", "-g", *flags, "-I" + include, source, "-o", program, "-L" + build,
+                    "-lxtrain", "-Wl,-rpath," + build], check=True)
+
+
+os.makedirs(work, exist_ok=True)
+bad, drawn = 0, {}
+text = HEAD
+for seed in range(first, first + count):
+    drawn[seed] = draw(random.Random(seed))
+    text += write(seed, *drawn[seed])
+text += "static void (*const loops[])(void) = {%s};\n" % ", ".join("loop_%d" % s for s in drawn)
+text += """int main(int argc, char **argv) {
+    (void)argc;
+    m = xt_module_new(net, NULL);
+    xt_status_free(xt_module_build(m, (xt_spec){XT_F32, {2, 1}}));
+    o = xt_sgd(m, .lr = 0.01);
+    loops[atoi(argv[1])]();
+    return xt_finish();
+}
+"""
+with open(work + "/p.c", "w") as f:
+    f.write(text)
+compile_all(work + "/p.c", work + "/p")
+for seed, (names, loaders, program, every) in drawn.items():
+    runs = "%s/runs%d" % (work, seed)
+    shutil.rmtree(runs, ignore_errors=True)
+    done = subprocess.run(["timeout", "60", work + "/p", str(seed - first)], cwd=work, text=True, capture_output=True,
+                          env=dict(os.environ, XT_PLUGIN_DIR=build, XT_RUNS_DIR=runs, XT_SUMMARY="off",
+                                   XT_PROGRESS="off", XT_POSTMORTEM="off"))
+    walk = Walk(every)
+    for s in program:
+        s.walk(walk)
+    walk.finish()
+    want, got = sorted(r[:-1] + (number(r[-1]),) for r in walk.rows), sorted(rows_of(runs))
+    if not done.returncode and want == got:
+        shutil.rmtree(runs, ignore_errors=True)
+        continue
+    bad += 1
+    print("seed %d: exit %d %s" % (seed, done.returncode, done.stderr[-600:]))
+    left = list(got)
+    for row in want:
+        if row in left:
+            left.remove(row)
+        else:
+            print("    missing", *row)
+    for row in left:
+        print("    instead", *row)
+    print(write(seed, names, loaders, program, every) if os.environ.get("ROWS_SHOW") else "", end="", flush=True)
+print("%d passed, %d failed" % (count - bad, bad))
+sys.exit(bad > 0)
