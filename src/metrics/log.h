@@ -135,6 +135,11 @@ void log_last_send(int64_t step);
 void log_hold_step(log_stage s);
 void log_resume_step(log_stage s);
 void log_forget_step(log_stage s);
+/* The hooks behind a step are over, and the thread's position is still its: what they have noted weighs its batch. */
+void log_step_left(log_stage s);
+/* The last step of a training's epoch has been: what is noted behind it for the epoch is added to its sums, by a small
+ * program, and is in the next step's window. */
+void log_epoch_ends(void);
 void log_forget_failed_step(log_stage s); /* but for what was noted behind the step before it (see log_row_next) */
 void log_set_sanity(bool on); /* what is logged is thrown away */
 void log_set_mute(bool on); /* log calls do nothing, which the first of them says */

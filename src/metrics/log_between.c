@@ -247,6 +247,10 @@ void log_last_send(int64_t step) {
     log_set *set = e ? &e->sets[LOG_TRAIN] : NULL;
     if (!e || e->mute) return;
     forget(e);
+    if (log_held_opened(set)) {
+        log_emit_opened(LOG_TRAIN, step);
+        return;
+    }
     e->given_stage = LOG_TRAIN;
     for (size_t i = 0; i < set->n_pending; i++) {
         const log_pending *p = &set->pending[i];

@@ -105,7 +105,7 @@ xt_status log_not_logged(const char *who, const char *name) {
 void log_names_anew(log_stage s) {
     log_engine *e = log_engine_peek();
     for (size_t i = 0; e && i < e->sets[s].n; i++) e->sets[s].metrics[i].restored = true;
-    if (e) e->sets[s].fresh = false, e->sets[s].row_window = e->sets[s].window;
+    if (e) e->sets[s].fresh = e->sets[s].opened = false, e->sets[s].row_window = e->sets[s].window;
     if (e) log_columns_forget(e, s);
     if (e && s == LOG_TRAIN) e->plain = false;
 }

@@ -49,6 +49,38 @@ void log_resume_step(log_stage s) {
     if (e) e->sets[s].holds = false;
 }
 
+void log_step_left(log_stage s) {
+    const log_engine *e = log_engine_peek();
+    const log_set *set = e ? &e->sets[s] : NULL;
+    for (size_t i = 0; set && i < set->n_pending; i++) {
+        log_pending *p = &set->pending[i];
+        if (p->weigh == LOG_WEIGH_SAMPLES) p->weight_value = (double)log_pass_of(e, set).batch_size;
+        if (p->weigh != LOG_WEIGH_TENSOR) p->weigh = LOG_WEIGH_NUMBER;
+    }
+}
+
+static void add_pending(log_set *set) {
+    if (!set->opened) set->window_begins = true;
+    set->opened = true;
+    set->holds = false;
+    lazy_boundary(LAZY_STEP_END, src_get(set->metrics[set->pending[0].metric].src));
+    set->holds = true;
+}
+
+void log_epoch_ends(void) {
+    log_engine *e = log_engine_peek();
+    log_set *set = e ? &e->sets[LOG_TRAIN] : NULL;
+    bool any = false;
+    for (size_t i = 0; set && i < set->n_pending; i++)
+        any = any || set->metrics[set->pending[i].metric].o.on_epoch == XT_ON;
+    if (any && !e->mute && !lazy_pending()) add_pending(set);
+}
+
+bool log_held_opened(log_set *set) {
+    if (set->opened && set->n_pending && !lazy_pending()) add_pending(set);
+    return set->opened;
+}
+
 /* --- for checkpoints --- */
 int64_t log_held_rows(const log_set *set) {
     int64_t rows = 0;

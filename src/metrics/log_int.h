@@ -61,6 +61,7 @@ typedef struct log_set { /* one stage */
     int64_t rows, used; /* there are; taken by the metrics */
     bool epoch_begins, window_begins;
     int64_t window, row_window; /* windows begun; of them, those that the last row of step values has seen */
+    bool opened; /* a trainer's: the next step's window has begun, with what was noted behind an epoch's last step */
     bool fresh; /* something was recorded since the last row of epoch values */
     bool holds; /* what is pending waits for the stage's next step */
     /* whose batches the newest and the epoch's first values were of; NULL: of none */
@@ -131,6 +132,7 @@ void log_open_default_sinks(void); /* once, where there are none */
 
 /* log_rows.c, for log_plain.c: log_emit, of that moment */
 void log_emit_at(log_stage s, bool epoch_level, const log_moment *at);
+void log_emit_opened(log_stage s, int64_t step); /* the newest window alone; the row after it has it too */
 /* For log_between.c: a row of values that do not come from a stage's state. NULL without memory.
  * Filled, it is sent or lost. */
 struct log_job;
@@ -210,6 +212,8 @@ void log_behind_drop(log_set *set);
 
 /* log_held.c */
 void log_pending_drop(log_pending *p); /* its tensors, if they are ours */
+/* The next step's window has begun, and has all that was noted for it. */
+bool log_held_opened(log_set *set);
 int64_t log_held_rows(const log_set *set); /* that a checkpoint has behind those of the state, for what is pending */
 xt_status log_held_save(const log_set *set, float *rows); /* they are 0; waits for the device */
 xt_status log_held_restore(log_set *set, int metric, log_weigh weigh, bool is_number, const float *rows);

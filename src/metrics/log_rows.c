@@ -142,6 +142,14 @@ void log_emit_out_of_turn(log_stage s, int64_t step, bool aside) {
     emit(s, false, aside, &at);
 }
 
+void log_emit_opened(log_stage s, int64_t step) {
+    log_set *set = &log_engine_peek()->sets[s];
+    int64_t seen = set->row_window;
+    set->row_window = set->window - 1;
+    log_emit_out_of_turn(s, step, false);
+    set->row_window = seen;
+}
+
 /* --- rows of values given by the host --- */
 void log_nothing_row(log_stage s, int64_t step) {
     const log_moment at = moment_now(step);

@@ -33,7 +33,7 @@ static char *text_of(const log_set *set) {
     bool whole = metrics && cJSON_AddNumberToObject(all, "window", (double)set->window) &&
                  cJSON_AddNumberToObject(all, "row_window", (double)set->row_window) &&
                  cJSON_AddBoolToObject(all, "window_begins", set->window_begins) &&
-                 cJSON_AddBoolToObject(all, "fresh", set->fresh);
+                 cJSON_AddBoolToObject(all, "opened", set->opened) && cJSON_AddBoolToObject(all, "fresh", set->fresh);
     /* [metric, how it weighs, whether it is a number] */
     cJSON *held = whole && set->n_pending ? cJSON_AddArrayToObject(all, "held") : NULL;
     for (size_t i = 0; held && i < set->n_pending; i++) {
@@ -144,6 +144,7 @@ static xt_status read_text(log_set *set, const char *text, const float *sums, in
     set->row_window =
         (int64_t)number_or(cJSON_GetObjectItem(all, "row_window"), 0, (double)set->window, (double)set->window);
     set->window_begins = !cJSON_IsFalse(cJSON_GetObjectItem(all, "window_begins"));
+    set->opened = cJSON_IsTrue(cJSON_GetObjectItem(all, "opened"));
     set->fresh = cJSON_IsTrue(cJSON_GetObjectItem(all, "fresh"));
     int64_t state = (int64_t)number_or(cJSON_GetObjectItem(all, "rows"), 1, (double)*rows, (double)*rows);
     if (!s && sums) s = restore_held(set, cJSON_GetObjectItem(all, "held"), sums + state * LOG_COLUMNS, *rows - state);

@@ -233,14 +233,22 @@ void log_set_loader(int k) {
     if (e) e->loader_plus_1 = k + 1;
 }
 
+static void begin_window(log_set *set) {
+    set->window_begins = set->window_begins || !set->opened;
+}
+
 void log_window_begin(void) {
     log_engine *e = log_engine_get();
-    if (e) e->sets[e->stage].window_begins = true;
+    if (!e) return;
+    begin_window(&e->sets[e->stage]);
+    e->sets[e->stage].opened = false;
 }
 
 void log_epoch_begin(log_stage s) {
     log_engine *e = log_engine_get();
-    if (e) e->sets[s].epoch_begins = e->sets[s].window_begins = true;
+    if (!e) return;
+    e->sets[s].epoch_begins = true;
+    begin_window(&e->sets[s]);
 }
 
 void xt_log_every_n_steps_at(const xt_src *src, int64_t n) {

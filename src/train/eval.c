@@ -165,6 +165,7 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     train_pass pass = stage == LOG_TEST ? PASS_TEST : PASS_VALIDATE;
     log_tell_anew();
     log_at_step(t->global_step);
+    train_stand(t);
     log_set_place(LOG_NOWHERE, stage);
     hooks_setup(t, name);
     hooks_begin(t, pass);

@@ -286,7 +286,8 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     if (!t->quiet) lazy_tell_at_once(true); /* from here on it may be long until the end */
     log_set_place(LOG_NOWHERE, LOG_TRAIN);
     log_at_step(t->global_step);
-    lazy_position_of_thread()->samples = t->position.samples; /* not those of an earlier fit of this process */
+    t->epoch_batches = t->position.batch;
+    train_stand(t);
     for (size_t i = 0; i < t->n_callbacks && !s; i++)
         if (t->callbacks[i]->d.fit_start && !callback_rests(t, t->callbacks[i]))
             TRAIN_HOOK(s =, t, t->callbacks[i], d.fit_start, t);

@@ -20,7 +20,7 @@ typedef struct loop {
     bool settled; /* the last settle had a micro-batch */
     int64_t samples, tokens; /* of it */
     int64_t row_mark; /* micro-batches at the last row, in periods */
-    int64_t epoch; /* of the last micro-batch */
+    lazy_position at; /* the thread's, at the last micro-batch */
     int64_t row_step; /* of the last row that the loggers have; -1: none yet */
     bool settings_checked;
     bool validates; /* the micro-batch being settled has a validation after it */
@@ -181,6 +181,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     t->in_step = false; /* all of it is recorded: a pass in these hooks ends it and no more */
     TRAIN_CALL(t, batch_end, t, &b);
     if (task->on_train_batch_end && !lazy_pending()) task->on_train_batch_end(t->net, &b, loss, task->user);
+    l->at = *lazy_position_of_thread();
     l->recorded = true;
     l->samples = lazy_share_of(fetched->size);
     l->tokens = lazy_share_of(fetched->tokens);
@@ -209,17 +210,32 @@ static void call_row(xt_trainer *t, row_kind kind) {
     log_set_place(was, LOG_TRAIN);
 }
 
+/* Where the last step was: xt_next has moved on, and what is written or logged behind the step is about its batch.
+ * Gives where the thread is. */
+static lazy_position back_at_step(const loop *l) {
+    const xt_trainer *t = l->t;
+    lazy_position *at = lazy_position_of_thread(), next = *at;
+    *at = l->at;
+    at->batch = t->epoch_batches - 1;
+    at->samples = t->position.samples;
+    at->step = next.step;
+    return next;
+}
+
+static void go_on(lazy_position next) {
+    log_step_left(LOG_TRAIN);
+    *lazy_position_of_thread() = next;
+}
+
 static void emit_row(loop *l, row_kind kind) {
     xt_trainer *t = l->t;
-    /* xt_next has moved on; the row is about the batch before */
-    lazy_position *at = lazy_position_of_thread(), next = *at;
-    *at = (lazy_position){next.batch_size, t->epoch_batches - 1, l->epoch, t->position.samples, next.padded, next.step};
+    lazy_position next = back_at_step(l);
     if (kind == ROW_DUE)
         log_emit(LOG_TRAIN, false, t->global_step);
     else
         log_emit_out_of_turn(LOG_TRAIN, t->global_step, kind == ROW_ASIDE);
     if (kind != ROW_ASIDE) call_row(t, kind);
-    *at = next;
+    go_on(next);
     t->valued_step = t->global_step;
     if (kind == ROW_DUE) t->row_seen = true;
     if (kind != ROW_ASIDE) l->row_step = t->global_step;
@@ -257,7 +273,6 @@ static bool ends_with_validation(const xt_trainer *t) {
 static void settle_step(loop *l) {
     xt_trainer *t = l->t;
     log_at_step(++t->global_step);
-    l->epoch = t->epoch;
     t->position.epoch = t->epoch;
     t->position.batch = t->epoch_batches;
     t->in_window = (train_position){0};
@@ -265,7 +280,9 @@ static void settle_step(loop *l) {
     t->validation_next = l->validates || (ends && ends_with_validation(t));
     if (row_due(l)) emit_row(l, ROW_DUE);
     schedules_step(t); /* after the row, which shows the step's own rate; before a checkpoint of the step */
+    lazy_position next = back_at_step(l);
     TRAIN_CALL(t, step_end, t);
+    go_on(next);
 }
 
 static void settle(loop *l, bool ok) {
@@ -397,11 +414,8 @@ static bool finish_epoch(loop *l) {
     /* the rest of the epoch is for the run that resumes */
     if (t->stop_signal && !t->whole_epoch) return !lazy_pending();
     epoch_without_row(l);
-    /* a run that resumes behind the epoch's last batch has met none of it */
-    lazy_position *at = lazy_position_of_thread();
-    at->epoch = t->epoch;
-    at->batch = t->epoch_batches > 0 ? t->epoch_batches - 1 : 0;
-    at->samples = t->position.samples; /* the loader may have given a batch that was not trained on */
+    train_stand(t);
+    log_epoch_ends();
     log_emit(LOG_TRAIN, true, t->global_step);
     bool due = ends_with_validation(t) && (t->whole_epoch || !steps_left(t));
     bool by_epochs = t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;
@@ -448,6 +462,7 @@ static bool run_epoch(loop *l) {
         xt_loader_set_epoch(t->train, t->epoch, t->position.batch);
     log_set_stage(LOG_TRAIN);
     if (t->position.batch == 0) log_epoch_begin(LOG_TRAIN); /* else the epoch's sums go on */
+    train_stand(t);
     log_set_place(LOG_BETWEEN, LOG_TRAIN);
     TRAIN_CALL(t, epoch_start, t);
     if (task->on_train_epoch_start) task->on_train_epoch_start(t->net, t->epoch, task->user);

@@ -205,6 +205,8 @@ typedef struct train_outer {
 /* NULL: it may begin. An error in a step of another one, and of a fit in its own trainer's fit. */
 xt_status train_may_begin(const xt_trainer *t, const char *what);
 train_outer train_enter(xt_trainer *t, const xt_task *task);
+/* Between steps: the position is where the trainer is, whatever other loops have done. */
+void train_stand(const xt_trainer *t);
 void train_leave(xt_trainer *t, const train_outer *was);
 void train_left_by_jump(void); /* no fit or pass is under way in this thread */
 void train_freed(const xt_trainer *t);

@@ -42,6 +42,13 @@ train_outer train_enter(xt_trainer *t, const xt_task *task) {
     return was;
 }
 
+void train_stand(const xt_trainer *t) {
+    lazy_position *at = lazy_position_of_thread();
+    at->epoch = t->epoch;
+    at->batch = t->epoch_batches > 0 ? t->epoch_batches - 1 : 0;
+    at->samples = t->position.samples;
+}
+
 void train_leave(xt_trainer *t, const train_outer *was) {
     if (was->within) train_take_task(t, &was->task);
     log_leave(was->logging);

@@ -108,7 +108,7 @@ static void newest_since_the_row_before(void **state) {
 }
 
 /* What is logged after a step goes with the next one, though an epoch ends or a validation comes between: a number, a
- * tensor made there, a parameter. */
+ * tensor made there, a parameter. The means of an epoch have it in that step's epoch, also behind the last one. */
 static void behind_the_step(xt_trainer *t, void *user) {
     int64_t step = xt_trainer_global_step(t), rare = *(const int64_t *)user;
     if (step != rare) return;
@@ -125,9 +125,10 @@ static void after_a_step(void **state) {
     static const struct {
         int64_t step;
         const char *val_every, *number, *tensor, *mean, *w, *share;
-    } rows[] = {{4, NULL, "6=4", "6=2", "8=2", "6=0.996000051", "6=0.75"}, /* an epoch's last, and a validation */
-                {2, "2batches", "4=2", "4=1", "4=1", "4=0.998000026", "4=0.75"},
-                {8, NULL, "8=8", "8=4", "", "8=0.992000103", "8=0.75"}}; /* there is no next one: a row of their own */
+    } rows[] = {
+        {4, NULL, "6=4", "6=2", "4=2", "6=0.996000051", "6=0.75"}, /* an epoch's last, and a validation */
+        {2, "2batches", "4=2", "4=1", "4=1", "4=0.998000026", "4=0.75"},
+        {8, NULL, "8=8", "8=4", "8=4", "8=0.992000103", "8=0.75"}}; /* there is no next one: a row of their own */
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         int64_t step = rows[i].step;
         xt_trainer *t = LOGGED(.max_epochs = 2, .log_every_n_steps = 2, .val_every = rows[i].val_every);
