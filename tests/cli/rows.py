@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Rows of drawn loops beside a model of what they are to have.
+"""Rows of drawn loops and fits beside a model of what they are to have.
 
-rows.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws a loop without a trainer, out of passes over loaders,
-validations behind a pass, within one and left early, updates every few batches, and log calls at every place of it,
-each in some of its turns only; it is written as C and run, and walked through here. Every row of its metrics.csv must
-have the step, the epoch, the batch, the samples and the value that the walk has. What differs is printed with its
-seed, by which it is tried again."""
-import csv, glob, os, random, shutil, subprocess, sys
+rows.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each even seed draws a loop without a trainer, out of passes over
+loaders, validations behind a pass, within one and left early, updates every few batches, and log calls at every place
+of it, each in some of its turns only; each odd one a fit and a test whose hooks log. It is written as C and run, and
+walked through here. Every row of its metrics.csv must have the step, the epoch, the batch, the samples and the value
+that the walk has. What differs is printed with its seed, by which it is tried again; ROWS_SHOW=1 prints the C."""
+import csv, glob, os, random, re, shutil, subprocess, sys
 
 build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])
 first, count, flags = int(sys.argv[4]), int(sys.argv[5]), sys.argv[6:] or ["-O1"]
@@ -313,7 +313,6 @@ class Times:
 
 
 def draw(r):
-    Log.sites = 0
     trained = [Name(r, "t%d" % k, 0) for k in range(3)]
     validated = [Name(r, "v%d" % k, 1) for k in range(3)]
     train, val, more, silent = (Loader(r, name) for name in ("train", "val", "more", "silent"))
@@ -361,15 +360,205 @@ def draw(r):
     return trained + validated, loaders, program, every
 
 
-def write(seed, names, loaders, program, every):
-    text = "".join('static void log_%s_LOOP(void) {\n    xt_log_value("%s", ++n%s);\n}\n' % (
+def helpers(names):
+    return "".join('static void log_%s_LOOP(void) {\n    xt_log_value("%s", ++n%s);\n}\n' % (
         name.name, name.name, name.options(None)) for name in names if name.helper)
+
+
+def write(seed, names, loaders, program, every):
+    text = helpers(names)
     text += ("static void loop_%d(void) {\n    static int site[%d];\n    (void)site;\n"
              "    xt_log_every_n_steps(%d);\n") % (
         seed, Log.sites + 1, every)
     for l in loaders:
         text += "    xt_loader *%s = data(%d, %d, %d);\n    (void)%s;\n" % (l.name, l.samples, l.batch, l.pads, l.name)
     return (text + "".join(s.c("    ") for s in program) + "}\n").replace("LOOP", str(seed))
+
+
+class Loop:
+    def __init__(self, r):
+        self.drawn = draw(r)
+
+    def write(self, seed):
+        return write(seed, *self.drawn)
+
+    def walk(self):
+        _, _, program, every = self.drawn
+        walk = Walk(every)
+        for s in program:
+            s.walk(walk)
+        walk.finish()
+        return walk.rows
+
+
+# --- fits ---
+STEP = ["training_step", "on_after_backward", "on_before_optimizer_step", "on_train_batch_end"]
+HOOKS = {  # stage, and the hook's C: its parameters but for the last, which is `void *user`
+    "training_step": (0, "xt_module *net, xt_batch b"),
+    "on_after_backward": (0, "xt_module *net"),
+    "on_before_optimizer_step": (0, "xt_module *net"),
+    "on_train_batch_end": (0, "xt_module *net, const xt_batch *b, xt_tensor loss"),
+    "step_end": (0, "xt_trainer *t"),
+    "validation_step": (1, "xt_module *net, xt_batch b"),
+    "on_validation_batch_end": (1, "xt_module *net, const xt_batch *b"),
+    "test_step": (2, "xt_module *net, xt_batch b"),
+    "on_train_start": (3, "xt_module *net"),
+    "on_train_epoch_start": (3, "xt_module *net, int64_t epoch"),
+    "on_train_epoch_end": (3, "xt_module *net, int64_t epoch"),
+    "on_validation_epoch_start": (4, "xt_module *net, int64_t epoch"),
+    "on_validation_epoch_end": (4, "xt_module *net, int64_t epoch"),
+    "on_test_start": (5, "xt_module *net"),
+    "on_test_end": (5, "xt_module *net"),
+}
+STAGES = ("train", "validate", "test")
+
+
+class Fit:
+    """A fit and a test behind it, whose hooks log."""
+
+    def __init__(self, r):
+        self.names = []
+        for group, letter in enumerate("tvwabc"):  # of the steps of a stage, and of the hooks around its epochs
+            self.names += [[Name(r, "%s%d" % (letter, k), min(group % 3, 1)) for k in range(2)]]
+        for name in sum(self.names[3:], []):  # such values are of the epoch
+            name.step = name.epoch = None
+            name.stage = 1
+        self.train, self.val, self.test = (Loader(r, name) for name in ("train", "val", "test"))
+        self.epochs, self.accumulate = r.randint(1, 3), r.choice([1, 1, 2, 3])
+        self.every, self.within = r.choice([1, 2, 3, 50]), r.choice([0, 0] + [1, 2][:len(self.train.sizes)])
+        self.hooks = {}
+        for hook, (group, _) in HOOKS.items():
+            self.hooks[hook] = [Log(r, self.names[group], group > 2) for _ in range(r.choice([0, 0, 1, 1, 2]))]
+            for log in self.hooks[hook]:
+                log.weight = None if group > 2 else log.weight
+
+    def write(self, seed):
+        text = helpers(sum(self.names, [])) + "static int site_LOOP[%d];\n" % (Log.sites + 1)
+        for hook, (_, parameters) in HOOKS.items():
+            text += "static %s %s_LOOP(%s, void *user) {\n" % (
+                "xt_tensor" if hook == "training_step" else "void", hook, parameters)
+            text += "".join(log.c("    ").replace("site[", "site_LOOP[") for log in self.hooks[hook])
+            if "step" in hook.split("_")[-1] and "b" in parameters.split():
+                text += "    %sxt_forward(net, b.x)%s;\n" % (
+                    ("return xt_mean(", ")") if hook == "training_step" else ("", ""))
+            text += "}\n"
+        text += """static xt_optimizer *sgd_LOOP(xt_module *net, void *user) {
+    return xt_sgd(net, .lr = 0.01);
+}
+static void loop_LOOP(void) {
+    xt_task task = {.net = net, .configure_optimizers = sgd_LOOP, %s};
+    xt_callback_desc mine = {.struct_size = sizeof mine, .name = "mine", .step_end = step_end_LOOP};
+""" % ", ".join(".%s = %s_LOOP" % (hook, hook) for hook in HOOKS if hook != "step_end")
+        for l in (self.train, self.val, self.test):
+            text += "    xt_loader *%s = data(%d, %d, %d);\n" % (l.name, l.samples, l.batch, l.pads)
+        text += """    xt_trainer *t = xt_trainer_new(.max_epochs = %d, .accumulate_grad_batches = %d, .log_every_n_steps = %d,
+        .val_every_n_batches = %d, .num_sanity_val_steps = 0, .checkpointing = XT_OFF, .progress_bar = XT_OFF);
+    xt_trainer_add(t, xt_callback_new(&mine, NULL));
+    if (xt_fit(t, &task, train, val) || xt_test(t, &task, test)) exit(3);
+}
+""" % (self.epochs, self.accumulate, self.every, self.within)
+        return text.replace("LOOP", str(seed))
+
+    def call(self, hook):
+        """What the hook's calls log now: [name, value]."""
+        self.got = []
+        for log in self.hooks[hook]:
+            log.walk(self)
+        return self.got
+
+    visit = Walk.visit
+
+    def log(self, name, weight):
+        self.n += 1
+        self.got.append((name, self.n, self.size if weight is None else weight))
+
+    def emit(self, stage, level, where, values):
+        for name, v in values:
+            if v:
+                self.rows.append(where + (STAGES[stage], level, name.column(level), reduced(name, v)))
+
+    def between(self, stage, hook, where):
+        values, self.size = {}, 1
+        for name, v, w in self.call(hook):
+            values.setdefault(name, []).append((v, w))
+        self.emit(stage, "epoch", where, values.items())
+
+    def record(self, values):
+        for name, v, w in values:
+            window, old = self.step.get(name, (0, []))
+            self.step[name] = (self.window, (old if window == self.window else []) + [(v, w)])
+            self.sums.setdefault(name, []).append((v, w))
+
+    def row(self, seen):
+        self.emit(0, "step", self.where(), [(k, v) for k, (w, v) in self.step.items() if w > seen and k.levels()[0]])
+
+    def where(self):
+        return (self.updates, self.epoch, self.batch, self.samples)
+
+    def evaluate(self, stage, loader, hooks, epoch):
+        newest, sums = {}, {}
+        for i, self.size in enumerate(loader.sizes):
+            window = {}
+            for name, v, w in sum((self.call(hook) for hook in hooks), []):
+                window.setdefault(name, []).append((v, w))
+                sums.setdefault(name, []).append((v, w))
+            newest.update(window)
+        where = (self.updates, epoch, len(loader.sizes) - 1, self.samples)
+        self.emit(stage, "step", where, [(k, v) for k, v in newest.items() if k.levels()[0]])
+        self.emit(stage, "epoch", where, [(k, v) for k, v in sums.items() if k.levels()[1]])
+
+    def validate(self):
+        self.between(1, "on_validation_epoch_start", self.where())
+        self.evaluate(1, self.val, ["validation_step", "on_validation_batch_end"], self.epoch)
+        self.between(1, "on_validation_epoch_end", self.where())
+
+    def walk(self):
+        self.n = self.updates = self.samples = self.epoch = self.batch = self.window = 0
+        self.rows, self.counts, self.step, behind, opened, row_window, row_step = [], {}, {}, [], False, 0, -1
+        self.between(0, "on_train_start", self.where())
+        last = len(self.train.sizes) - 1
+        for self.epoch in range(self.epochs):
+            self.batch, self.sums = 0, {}
+            self.between(0, "on_train_epoch_start", self.where())
+            for i, size in enumerate(self.train.sizes):
+                ends = (i + 1) % self.accumulate == 0 or i == last
+                if i % self.accumulate == 0 and not opened:
+                    self.window += 1
+                opened, self.size = False, size
+                values = behind
+                for hook in STEP:
+                    if ends or hook != "on_before_optimizer_step":
+                        values = values + self.call(hook)
+                self.record(values)
+                behind, self.batch, self.samples = [], i, self.samples + size
+                if ends:
+                    self.updates += 1
+                    if self.updates % self.every == 0:
+                        self.row(row_window)
+                        row_window, row_step = self.window, self.updates
+                    behind = self.call("step_end")
+                if self.within and (i + 1) % self.within == 0:
+                    self.validate()
+            if self.epoch == self.epochs - 1 and row_step != self.updates:
+                self.row(row_window)
+            if any(name.levels()[1] for name, _, _ in behind):
+                self.window, opened = self.window + 1, True
+                self.record(behind)
+                behind = []
+            self.emit(0, "epoch", self.where(), [(k, v) for k, v in self.sums.items() if k.levels()[1]])
+            if not self.within:
+                self.validate()
+            self.between(0, "on_train_epoch_end", self.where())
+        if behind:
+            self.window += 1
+            self.record(behind)
+        if behind or opened:
+            self.row(self.window - 1)
+        after = (self.updates, self.epochs, last, self.samples)
+        self.between(2, "on_test_start", after)
+        self.evaluate(2, self.test, ["test_step"], self.epochs)
+        self.between(2, "on_test_end", after)
+        return self.rows
 
 
 def number(v):
@@ -380,6 +569,8 @@ def rows_of(folder):
     got = []
     for name in glob.glob(folder + "/*/*/metrics.csv"):
         for row in csv.DictReader(open(name)):
+            if not re.match("[tvwabc][0-9]", row["name"]):
+                continue  # the trainer's own
             got.append((int(row["step"]), int(row["epoch"]), int(row["batch"]), int(row["samples"]), row["stage"],
                         row["level"], row["name"], number(row["value"])))
     return got
@@ -394,8 +585,10 @@ os.makedirs(work, exist_ok=True)
 bad, drawn = 0, {}
 text = HEAD
 for seed in range(first, first + count):
-    drawn[seed] = draw(random.Random(seed))
-    text += write(seed, *drawn[seed])
+    r = random.Random(seed)
+    Log.sites = 0
+    drawn[seed] = Fit(r) if seed % 2 else Loop(r)
+    text += drawn[seed].write(seed)
 text += "static void (*const loops[])(void) = {%s};\n" % ", ".join("loop_%d" % s for s in drawn)
 text += """int main(int argc, char **argv) {
     (void)argc;
@@ -409,17 +602,13 @@ text += """int main(int argc, char **argv) {
 with open(work + "/p.c", "w") as f:
     f.write(text)
 compile_all(work + "/p.c", work + "/p")
-for seed, (names, loaders, program, every) in drawn.items():
+for seed, case in drawn.items():
     runs = "%s/runs%d" % (work, seed)
     shutil.rmtree(runs, ignore_errors=True)
     done = subprocess.run(["timeout", "60", work + "/p", str(seed - first)], cwd=work, text=True, capture_output=True,
                           env=dict(os.environ, XT_PLUGIN_DIR=build, XT_RUNS_DIR=runs, XT_SUMMARY="off",
                                    XT_PROGRESS="off", XT_POSTMORTEM="off"))
-    walk = Walk(every)
-    for s in program:
-        s.walk(walk)
-    walk.finish()
-    want, got = sorted(r[:-1] + (number(r[-1]),) for r in walk.rows), sorted(rows_of(runs))
+    want, got = sorted(r[:-1] + (number(r[-1]),) for r in case.walk()), sorted(rows_of(runs))
     if not done.returncode and want == got:
         shutil.rmtree(runs, ignore_errors=True)
         continue
@@ -433,6 +622,6 @@ for seed, (names, loaders, program, every) in drawn.items():
             print("    missing", *row)
     for row in left:
         print("    instead", *row)
-    print(write(seed, names, loaders, program, every) if os.environ.get("ROWS_SHOW") else "", end="", flush=True)
+    print(case.write(seed) if os.environ.get("ROWS_SHOW") else "", end="", flush=True)
 print("%d passed, %d failed" % (count - bad, bad))
 sys.exit(bad > 0)
