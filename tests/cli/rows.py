@@ -28,6 +28,13 @@ static xt_loader *data(int64_t samples, int64_t batch, bool pads) {
     return pads ? xt_loader_new(d, .batch = batch, .pad_last = XT_ON)
                 : xt_loader_new(d, .batch = batch, .drop_last = XT_OFF);
 }
+static void train_alone(int steps) {
+    xt_loader *l = steps ? data(20, 3, false) : NULL;
+    for (xt_batch b; steps > 0 && xt_next(l, &b); steps--) {
+        xt_backward(xt_mean(xt_forward(m, b.x)));
+        xt_optimizer_step(o);
+    }
+}
 static xt_tensor one(int v) {
     float f = (float)v;
     return xt_from_array(&f, XT_F32, 1);
@@ -426,6 +433,7 @@ class Fit:
         self.train, self.val, self.test = (Loader(r, name) for name in ("train", "val", "test"))
         self.epochs, self.accumulate = r.randint(1, 3), r.choice([1, 1, 2, 3])
         self.every, self.within = r.choice([1, 2, 3, 50]), r.choice([0, 0] + [1, 2][:len(self.train.sizes)])
+        self.alone = r.choice([0, 0, 1, 3]), r.choice([0, 0, 2])  # steps of a loop, before the fit and behind it
         self.hooks = {}
         for hook, (group, _) in HOOKS.items():
             self.hooks[hook] = [Log(r, self.names[group], group > 2) for _ in range(r.choice([0, 0, 1, 1, 2]))]
@@ -451,12 +459,16 @@ static void loop_LOOP(void) {
 """ % ", ".join(".%s = %s_LOOP" % (hook, hook) for hook in HOOKS if hook != "step_end")
         for l in (self.train, self.val, self.test):
             text += "    xt_loader *%s = data(%d, %d, %d);\n" % (l.name, l.samples, l.batch, l.pads)
-        text += """    xt_trainer *t = xt_trainer_new(.max_epochs = %d, .accumulate_grad_batches = %d, .log_every_n_steps = %d,
-        .val_every_n_batches = %d, .num_sanity_val_steps = 0, .checkpointing = XT_OFF, .progress_bar = XT_OFF);
+        text += """    xt_trainer *t = xt_trainer_new(.max_epochs = %d, .accumulate_grad_batches = %d,
+        .log_every_n_steps = %d, .val_every_n_batches = %d, .num_sanity_val_steps = 0, .checkpointing = XT_OFF,
+        .progress_bar = XT_OFF);
     xt_trainer_add(t, xt_callback_new(&mine, NULL));
-    if (xt_fit(t, &task, train, val) || xt_test(t, &task, test)) exit(3);
+    train_alone(%d);
+    if (xt_fit(t, &task, train, val)) exit(3);
+    train_alone(%d);
+    if (xt_test(t, &task, test)) exit(4);
 }
-""" % (self.epochs, self.accumulate, self.every, self.within)
+""" % (self.epochs, self.accumulate, self.every, self.within, *self.alone)
         return text.replace("LOOP", str(seed))
 
     def call(self, hook):
