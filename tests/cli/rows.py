@@ -434,6 +434,8 @@ class Fit:
         self.epochs, self.accumulate = r.randint(1, 3), r.choice([1, 1, 2, 3])
         self.every, self.within = r.choice([1, 2, 3, 50]), r.choice([0, 0] + [1, 2][:len(self.train.sizes)])
         self.alone = r.choice([0, 0, 1, 3]), r.choice([0, 0, 2])  # steps of a loop, before the fit and behind it
+        # epochs of a fit that another one resumes; 0: there is none
+        self.first = r.choice([0, 0] + list(range(1, self.epochs)))
         self.hooks = {}
         for hook, (group, _) in HOOKS.items():
             self.hooks[hook] = [Log(r, self.names[group], group > 2) for _ in range(r.choice([0, 0, 1, 1, 2]))]
@@ -459,16 +461,20 @@ static void loop_LOOP(void) {
 """ % ", ".join(".%s = %s_LOOP" % (hook, hook) for hook in HOOKS if hook != "step_end")
         for l in (self.train, self.val, self.test):
             text += "    xt_loader *%s = data(%d, %d, %d);\n" % (l.name, l.samples, l.batch, l.pads)
-        text += """    xt_trainer *t = xt_trainer_new(.max_epochs = %d, .accumulate_grad_batches = %d,
-        .log_every_n_steps = %d, .val_every_n_batches = %d, .num_sanity_val_steps = 0, .checkpointing = XT_OFF,
-        .progress_bar = XT_OFF);
-    xt_trainer_add(t, xt_callback_new(&mine, NULL));
-    train_alone(%d);
-    if (xt_fit(t, &task, train, val)) exit(3);
+        text += """    xt_trainer *t = NULL;
+    for (int whole = %d; whole < 2; whole++) {
+        t = xt_trainer_new(.max_epochs = whole ? %d : %d, .accumulate_grad_batches = %d, .log_every_n_steps = %d,
+            .val_every_n_batches = %d, .num_sanity_val_steps = 0, .checkpointing = XT_OFF, .progress_bar = XT_OFF,
+            .resume = whole && %d ? "LOOP.ckpt" : NULL);
+        xt_trainer_add(t, xt_callback_new(&mine, NULL));
+        train_alone(%d);
+        if (xt_fit(t, &task, train, val)) exit(3);
+        if (!whole && xt_trainer_save(t, "LOOP.ckpt")) exit(5);
+    }
     train_alone(%d);
     if (xt_test(t, &task, test)) exit(4);
 }
-""" % (self.epochs, self.accumulate, self.every, self.within, *self.alone)
+""" % (not self.first, self.epochs, self.first, self.accumulate, self.every, self.within, self.first, *self.alone)
         return text.replace("LOOP", str(seed))
 
     def call(self, hook):
@@ -527,10 +533,12 @@ static void loop_LOOP(void) {
     def walk(self):
         self.n = self.updates = self.samples = self.epoch = self.batch = self.window = 0
         self.rows, self.counts, self.step, behind, opened, row_window, row_step = [], {}, {}, [], False, 0, -1
-        self.between(0, "on_train_start", self.where())
         last = len(self.train.sizes) - 1
         for self.epoch in range(self.epochs):
             self.batch, self.sums = 0, {}
+            fit_ends = self.epoch + 1 in (self.first, self.epochs)
+            if self.epoch in (0, self.first):
+                self.between(0, "on_train_start", self.where())
             self.between(0, "on_train_epoch_start", self.where())
             for i, size in enumerate(self.train.sizes):
                 ends = (i + 1) % self.accumulate == 0 or i == last
@@ -551,7 +559,7 @@ static void loop_LOOP(void) {
                     behind = self.call("step_end")
                 if self.within and (i + 1) % self.within == 0:
                     self.validate()
-            if self.epoch == self.epochs - 1 and row_step != self.updates:
+            if fit_ends and row_step != self.updates:
                 self.row(row_window)
             if any(name.levels()[1] for name, _, _ in behind):
                 self.window, opened = self.window + 1, True
@@ -561,11 +569,13 @@ static void loop_LOOP(void) {
             if not self.within:
                 self.validate()
             self.between(0, "on_train_epoch_end", self.where())
-        if behind:
-            self.window += 1
-            self.record(behind)
-        if behind or opened:
-            self.row(self.window - 1)
+            if fit_ends and opened:  # and the next step has it too, as that of the resumed fit
+                self.row(self.window - 1)
+            elif fit_ends:
+                noted = {}
+                for name, v, w in behind:
+                    noted.setdefault(name, []).append((v, w))
+                self.emit(0, "step", self.where(), noted.items())
         after = (self.updates, self.epochs, last, self.samples)
         self.between(2, "on_test_start", after)
         self.evaluate(2, self.test, ["test_step"], self.epochs)

@@ -5,4 +5,4 @@
 root=$(cd "$(dirname "$0")/../.." && pwd)
 command -v python3 >/dev/null || { echo "no python3 here"; exit 77; }
 [ -n "${ASAN_BUILD:-}" ] && set -- "$@" -fsanitize=address,undefined
-"$root/tests/cli/rows.py" "$BUILD" "$root/include" "$tmp/rows" "${ROWS_FIRST:-1}" "${ROWS:-60}" "${@:--O1}"
+"$root/tests/cli/rows.py" "$BUILD" "$root/include" "$tmp/rows" "${ROWS_FIRST:-1}" "${ROWS:-40}" "${@:--O1}"
