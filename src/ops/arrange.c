@@ -326,10 +326,18 @@ xt_tensor xt_flip_at(const xt_src *src, xt_tensor x, xt_list axes) {
     return lazy_wrap(n ? ir_reverse(b, v, n, a) : ops_copy(b, v), "xt_flip");
 }
 
-static ir_value *rolled(ir_builder *b, ir_value *v, int64_t a, int64_t shift) {
+/* By a shift that is data: a window of x twice in a row. */
+static ir_value *rolled(const xt_src *src, ir_value *v, int64_t a, int64_t given) {
+    ir_builder *b = lazy_begin(src);
     int64_t size = v ? v->type->dims[a] : 0;
     if (size == 0) return v;
-    shift = ((shift % size) + size) % size;
+    int64_t shift = ((given % size) + size) % size;
+    ir_value *begin = ops_place(src, "xt_roll", given, size, size - shift), *twice[2] = {v, v}, *at[XT_MAX_RANK];
+    if (begin) {
+        ir_value *zero = ir_splat(b, begin->type, 0);
+        for (int64_t i = 0; i < (int64_t)v->type->rank; i++) at[i] = i == a ? begin : zero;
+        return ir_dynamic_slice(b, ir_concatenate(b, 2, twice, a), v->type->rank, at, v->type->dims);
+    }
     if (shift == 0) return v;
     ir_value *parts[2] = {ops_part(b, v, a, size - shift, size), ops_part(b, v, a, 0, size - shift)};
     return parts[0] && parts[1] ? ir_concatenate(b, 2, parts, a) : NULL;
@@ -344,7 +352,7 @@ xt_tensor xt_roll_at(const xt_src *src, xt_tensor x, xt_list shifts, xt_list axe
     const ir_type *t = v->type;
     if (axes.n == 0 && shifts.n == 1) { /* over all elements in a row */
         all = t->count;
-        ir_value *r = rolled(b, ir_reshape(b, v, 1, &all), 0, shifts.v[0]);
+        ir_value *r = rolled(src, ir_reshape(b, v, 1, &all), 0, shifts.v[0]);
         r = r ? ir_reshape(b, r, t->rank, t->dims) : NULL;
         return lazy_wrap(r == v ? ops_copy(b, v) : r, "xt_roll");
     }
@@ -352,7 +360,7 @@ xt_tensor xt_roll_at(const xt_src *src, xt_tensor x, xt_list shifts, xt_list axe
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_roll: %d shifts for %d axes: one for each", shifts.n, axes.n);
     if (!ops_axes(src, "xt_roll", t, axes, &n, a, &failed)) return failed;
     ir_value *r = v;
-    for (size_t i = 0; i < n; i++) r = rolled(b, r, a[i], shifts.v[i]);
+    for (size_t i = 0; i < n; i++) r = rolled(src, r, a[i], shifts.v[i]);
     return lazy_wrap(r == v ? ops_copy(b, v) : r, "xt_roll");
 }
 

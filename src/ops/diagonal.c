@@ -3,9 +3,13 @@
 #include "ops/expr.h"
 
 /* True where column - row `dir` k on axes a (rows) and c (columns). */
-static ir_value *band(ir_builder *b, const ir_type *t, int64_t a, int64_t c, ir_cmp_dir dir, int64_t k) {
+static ir_value *band_of(ir_builder *b, const ir_type *t, int64_t a, int64_t c, ir_cmp_dir dir, ex_number k) {
     const ir_type *index = ir_with_dtype(t, XT_I64);
-    return ex_is(b, ir_subtract(b, ir_iota(b, index, c), ir_iota(b, index, a)), dir, (double)k);
+    ir_value *off = ir_subtract(b, ir_iota(b, index, c), ir_iota(b, index, a));
+    return ir_compare(b, dir, off, ex_of(b, off, k));
+}
+static ir_value *band(ir_builder *b, const ir_type *t, int64_t a, int64_t c, ir_cmp_dir dir, int64_t k) {
+    return band_of(b, t, a, c, dir, ex_constant((double)k));
 }
 
 static xt_tensor triangle(const xt_src *src, const char *what, xt_tensor x, int64_t k, ir_cmp_dir dir) {
@@ -17,7 +21,8 @@ static xt_tensor triangle(const xt_src *src, const char *what, xt_tensor x, int6
     if (rank < 2)
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s: at least two dims are needed", what,
                           ops_shape(v->type, &shape));
-    return lazy_wrap(ex_keep(b, band(b, v->type, rank - 2, rank - 1, dir, k), v, 0), what);
+    ex_number diagonal = {(double)k, ops_place(src, what, k, 0, k)};
+    return lazy_wrap(ex_keep(b, band_of(b, v->type, rank - 2, rank - 1, dir, diagonal), v, 0), what);
 }
 xt_tensor xt_tril_at(const xt_src *src, xt_tensor x, int64_t k) {
     return triangle(src, "xt_tril", x, k, IR_LE);

@@ -101,11 +101,17 @@ xt_tensor xt_randint_at(const xt_src *src, int64_t lo, int64_t hi, xt_dtype dtyp
                           (long long)lo, (long long)hi);
     if (!ops_new_type(src, "xt_randint", dtype, dims, &t, &failed)) return failed;
     ir_value *w = ops_random_words(src, t);
+    bool exact = fabs((double)lo) < 0x1p53; /* numbers that are data are doubles */
+    bool moves = exact && ops_number_moves(src, "xt_randint (from)", XT_I64, (double)lo);
+    moves |= exact && ops_number_moves(src, "xt_randint (below)", XT_I64, (double)hi);
+    ex_number count = ex_derived(src, XT_I64, moves, (double)span), from = ex_derived(src, XT_I64, moves, (double)lo);
     ir_builder *b = lazy_begin(src);
     if (!w) return lazy_wrap(NULL, "xt_randint");
-    ir_value *wide = ex_times(b, ir_convert(b, w, XT_U64), (double)span);
+    ir_value *wide = ir_convert(b, w, XT_U64);
+    wide = ir_multiply(b, wide, ex_of(b, wide, count));
     wide = wide ? ir_shift_right_logical(b, wide, ir_splat(b, wide->type, 32)) : NULL;
-    ir_value *v = wide ? ex_plus(b, ir_convert(b, wide, XT_I64), (double)lo) : NULL;
+    ir_value *v = wide ? ir_convert(b, wide, XT_I64) : NULL;
+    v = v ? ir_add(b, v, ex_of(b, v, from)) : NULL;
     return as_dtype(b, v, dtype, "xt_randint");
 }
 

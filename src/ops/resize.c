@@ -5,19 +5,24 @@
  * and else f32, in PyTorch's order, so the same rows are chosen to the last bit. */
 #include <math.h>
 
-#include "ops/ops.h"
+#include "ops/expr.h"
 
 typedef struct axis_map {
     ir_builder *b;
     size_t axis;
     int64_t in, out;
     double scale; /* the step in the input for one row of output */
+    ir_value *data; /* the same, once it changes from step to step; NULL: a constant */
     bool corners;
     const ir_type *rows; /* f32 or f64 [out] */
 } axis_map;
 
 static ir_value *constant(const axis_map *m, double v) {
     return ir_splat(m->b, m->rows, v);
+}
+
+static ir_value *scale_of(const axis_map *m) {
+    return m->data ? ir_broadcast_scalar(m->b, m->data, m->rows) : constant(m, m->scale);
 }
 
 /* The rows `at` (whole numbers) of x along the axis, kept inside. */
@@ -44,7 +49,7 @@ static ir_value *rows_at(const axis_map *m, ir_value *x, ir_value *at) {
 static ir_value *nearest(const axis_map *m, ir_value *x) {
     ir_builder *b = m->b;
     size_t rank = x->type->rank;
-    if (m->out % m->in == 0 && m->scale == (double)m->in / (double)m->out && rank < XT_MAX_RANK) {
+    if (!m->data && m->out % m->in == 0 && m->scale == (double)m->in / (double)m->out && rank < XT_MAX_RANK) {
         /* each row some times: no lookup */
         int64_t wide[XT_MAX_RANK], joined[XT_MAX_RANK], at[XT_MAX_RANK];
         for (size_t i = 0, j = 0; i < rank; i++) {
@@ -56,14 +61,14 @@ static ir_value *nearest(const axis_map *m, ir_value *x) {
         x = ir_broadcast_in_dim(b, x, ir_tensor(x->type->dtype, rank + 1, wide), rank, at);
         return x ? ir_reshape(b, x, rank, joined) : NULL;
     }
-    return rows_at(m, x, ir_floor(b, ir_multiply(b, ir_iota(b, m->rows, 0), constant(m, m->scale))));
+    return rows_at(m, x, ir_floor(b, ir_multiply(b, ir_iota(b, m->rows, 0), scale_of(m))));
 }
 
 static ir_value *position(const axis_map *m) {
     ir_builder *b = m->b;
     ir_value *i = ir_iota(b, m->rows, 0);
-    if (m->corners) return ir_multiply(b, i, constant(m, m->scale));
-    return ir_subtract(b, ir_multiply(b, ir_add(b, i, constant(m, 0.5)), constant(m, m->scale)), constant(m, 0.5));
+    if (m->corners) return ir_multiply(b, i, scale_of(m));
+    return ir_subtract(b, ir_multiply(b, ir_add(b, i, constant(m, 0.5)), scale_of(m)), constant(m, 0.5));
 }
 
 /* x times a weight per row of the axis. */
@@ -107,7 +112,7 @@ static ir_value *cubic(const axis_map *m, ir_value *x) {
 }
 
 static ir_value *resize(const axis_map *m, ir_value *x, xt_resize mode) {
-    bool same = m->in == m->out && (mode == XT_NEAREST ? m->scale == 1 : m->corners || m->scale == 1);
+    bool same = !m->data && m->in == m->out && (mode == XT_NEAREST ? m->scale == 1 : m->corners || m->scale == 1);
     if (same) return x;
     return mode == XT_NEAREST ? nearest(m, x) : mode == XT_LINEAR ? linear(m, x) : cubic(m, x);
 }
@@ -154,7 +159,13 @@ xt_tensor xt_interpolate_at(const xt_src *src, xt_tensor x, xt_interpolate_opts 
         double scale = corners       ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0)
                        : o.scale > 0 ? 1 / o.scale
                                      : (double)in / (double)out;
-        axis_map m = {b, i, in, out, scale, corners, ir_tensor(t == XT_F64 ? XT_F64 : XT_F32, 1, &out)};
+        axis_map m = {b, i, in, out, scale, NULL, corners, ir_tensor(t == XT_F64 ? XT_F64 : XT_F32, 1, &out)};
+        if (o.scale > 0 && !corners && m.rows)
+            m.data =
+                ex_derived(src, m.rows->dtype,
+                           ops_sized_number_moves(src, "xt_interpolate", m.rows->dtype, ops_sizes(in, out), o.scale),
+                           scale)
+                    .data;
         y = resize(&m, y, o.mode);
     }
     y = y ? ir_convert(b, y, t) : NULL;

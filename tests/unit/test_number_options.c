@@ -106,11 +106,15 @@ typedef enum row_kind { PLAIN, RANDOM, UPDATE } row_kind;
 #define NUMBER ROW_FUNCTION
 #define DRAWN ROW_FUNCTION
 #define UPDATED ROW_FUNCTION
+#define PLACE ROW_FUNCTION
+#define DRAWN_PLACE ROW_FUNCTION
 #define NO_DATA(function, number, why)
 #include "numbers.def"
 #undef NUMBER
 #undef DRAWN
 #undef UPDATED
+#undef PLACE
+#undef DRAWN_PLACE
 
 typedef struct row {
     const char *name;
@@ -121,6 +125,8 @@ typedef struct row {
     { #function " " #number, row_##function##_##number, PLAIN } \
     ,
 #define DRAWN(function, number, ...) {#function " " #number, row_##function##_##number, RANDOM},
+#define PLACE NUMBER
+#define DRAWN_PLACE DRAWN
 #define UPDATED(function, number, ...) {#function " " #number, row_##function##_##number, UPDATE},
 static const row rows[] = {
 #include "numbers.def"
