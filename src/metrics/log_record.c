@@ -36,18 +36,38 @@ static void refuse_kind(const log_metric *m, const xt_src *src, const char *name
     refuse_other(m, src, name, what);
 }
 
+static bool same_kind(const log_kind *a, const log_kind *b) {
+    return log_kind_same(a, b) && (a->finish || a->reduce == b->reduce);
+}
+
+/* The task's value at `src` has the name of the trainer's own, which is of another kind. */
+static void refuse_beside_own(const log_metric *own, const char *call, const xt_src *src, const char *name,
+                              const log_kind *its) {
+    const log_kind there = log_kind_of(own);
+    char at[256], text[2][LOG_KIND_BYTES];
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                         "%s \"%s\": the trainer's own \"%s\" (of the training at %s) is %s, here it is %s; give this "
+                         "one another name",
+                         call ? call : "xt_log", name, own->name, src_text(own->src, at, sizeof at),
+                         log_kind_text(&there, text[0]), log_kind_text(its, text[1])));
+}
+
 /* Stages have options of their own, but their rows share curves, tables and what callbacks watch: there a name is one
- * kind of value, reduced in one way. The trainer's own values are of a kind that no program chooses. */
+ * kind of value, reduced in one way, be it the trainer's own. */
 static bool one_kind(const log_engine *e, log_stage stage, const log_metric *m, const xt_src *src) {
     const log_kind here = log_kind_of(m);
-    for (int s = 0; s < LOG_STAGE_COUNT && !m->own; s++)
+    for (int s = 0; s < LOG_STAGE_COUNT; s++)
         for (size_t i = 0; i < e->sets[s].n && s != (int)stage; i++) {
             const log_metric *other = &e->sets[s].metrics[i];
             const log_kind there = log_kind_of(other);
-            bool same = log_kind_same(&there, &here) && (here.finish || there.reduce == here.reduce);
-            if (same || other->restored || other->own) continue;
+            if (same_kind(&there, &here) || other->restored || (other->own && m->own)) continue;
             if (strcmp(other->name, m->name) != 0 && !log_columns_shared(other, m)) continue;
-            refuse_kind(other, src, m->name, &here);
+            if (m->own)
+                refuse_beside_own(m, other->call, src_get(other->src), other->name, &there);
+            else if (other->own)
+                refuse_beside_own(other, log_call(), src, m->name, &here);
+            else
+                refuse_kind(other, src, m->name, &here);
             return false;
         }
     return true;
@@ -59,6 +79,11 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
     for (size_t i = 0; i < set->n; i++) {
         log_metric *m = &set->metrics[i];
         if (strcmp(m->name, name) != 0) continue;
+        const log_kind before = log_kind_of(m);
+        if (m->own && !m->restored && !own_call && !same_kind(&before, kind)) { /* its rows have that one's values */
+            refuse_beside_own(m, log_call(), src, name, kind);
+            return NULL;
+        }
         m->restored = m->restored || m->own; /* its options are the task's from here on; log_own says so again */
         if (m->restored && m->kind.count != kind->count) {
             /* another metric than before, whose sums need other rows: these stay empty */

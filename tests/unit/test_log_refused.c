@@ -105,8 +105,61 @@ static void one_name_one_value(void **state) {
     alarm(0);
 }
 
+/* --- the trainer's own loss --- */
+typedef enum beside { SUM_IN_VALIDATION, SUM_OF_EPOCH, SUM_LATER, SHARE_LATER, MEAN_TOO, SUM_FROM_THE_FIRST_ON } beside;
+static beside beside_own;
+static int logged_at;
+
+static xt_tensor own_training(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor loss = xt_mean(xt_forward(m, b.x));
+    bool later = b.index > 0;
+    if (beside_own == SUM_LATER && later) logged_at = __LINE__, xt_log("loss", loss, .reduce = XT_SUM);
+    if (beside_own == SHARE_LATER && later)
+        logged_at = __LINE__, xt_log_metric("loss", xt_accuracy(b.x, xt_zeros(XT_I64, 2)));
+    if (beside_own == MEAN_TOO && later) xt_log("loss", loss);
+    if (beside_own == SUM_FROM_THE_FIRST_ON) xt_log("loss", loss, .reduce = XT_SUM);
+    return loss;
+}
+static void own_validation(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor loss = xt_mean(xt_forward(m, b.x));
+    if (beside_own == SUM_IN_VALIDATION) logged_at = __LINE__, xt_log("loss", loss, .reduce = XT_SUM);
+    if (beside_own == SUM_OF_EPOCH) logged_at = __LINE__, xt_log("loss_epoch", loss, .reduce = XT_SUM);
+    if (beside_own == MEAN_TOO) xt_log("loss", loss);
+}
+
+static void beside_the_trainers(void **state) {
+    (void)state;
+    xt_task task = {.net = net,
+                    .training_step = own_training,
+                    .validation_step = own_validation,
+                    .configure_optimizers = configure};
+    for (int sanity = 0; sanity < 2; sanity++)
+        for (int k = SUM_IN_VALIDATION; k <= SUM_FROM_THE_FIRST_ON; k++) {
+            char line[64];
+            beside_own = (beside)k;
+            limit("beside the trainer's own, case %d", k);
+            str_clear(&said);
+            xt_trainer *t = TEST_TRAINER(.max_epochs = 2, .log_every_n_steps = 1, .loggers = "csv",
+                                         .checkpointing = XT_OFF, .num_sanity_val_steps = sanity);
+            bool good = k >= MEAN_TOO;
+            int fit_at = __LINE__ + 1;
+            assert_int_equal(xt_fit(t, &task, data(2), data(2)), !good);
+            if (!good) {
+                says("the trainer's own \"loss\"");
+                snprintf(line, sizeof line, "test_log_refused.c:%d: xt_log", logged_at);
+                says(line);
+                snprintf(line, sizeof line, "test_log_refused.c:%d) is", fit_at);
+                says(line);
+            }
+            xt_trainer_free(t);
+        }
+    alarm(0);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(in_a_scan), T(one_name_one_value)};
+    const struct CMUnitTest tests[] = {T(in_a_scan), T(one_name_one_value), T(beside_the_trainers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
