@@ -1,6 +1,9 @@
 /* Rows of loops without a trainer. Each optimizer step is a window, and every n-th sends a row; a pass over a loader is
  * an epoch, of training or of validation as the modes of the modules say (xt_eval, xt_train), and its end sends the
  * epoch's values; the program's end sends the rest. */
+#include <stdatomic.h>
+
+#include "lazy/core/exit.h"
 #include "lazy/core/unended.h"
 #include "metrics/log_int.h"
 
@@ -229,8 +232,8 @@ static const char *name_of_call(const log_metric *m) {
 static void tell_lost_pictures(const log_engine *e) {
     char at[256];
     if (e->asked)
-        log_msg(XT_SEV_WARNING, "%s: %s \"%s\" is not written: the program ended without xt_finish()",
-                src_text(e->asked, at, sizeof at), e->asked_call, e->asked_name);
+        log_msg(XT_SEV_WARNING, "%s: %s \"%s\" is not written: the program ended %s", src_text(e->asked, at, sizeof at),
+                e->asked_call, e->asked_name, lazy_unfinished());
 }
 
 void log_plain_tell_lost(const log_engine *e) {
@@ -246,10 +249,8 @@ void log_plain_tell_lost(const log_engine *e) {
     tell_lost_pictures(e);
     if (!first) return;
     if (n > 1) snprintf(more, sizeof more, " and %zu more name%s", n - 1, n > 2 ? "s" : "");
-    log_msg(XT_SEV_WARNING,
-            "%s: %s \"%s\"%s: what was logged since the last row is not written: the program ended without "
-            "xt_finish()",
-            src_text(first->src, at, sizeof at), name_of_call(first), first->name, more);
+    log_msg(XT_SEV_WARNING, "%s: %s \"%s\"%s: what was logged since the last row is not written: the program ended %s",
+            src_text(first->src, at, sizeof at), name_of_call(first), first->name, more, lazy_unfinished());
 }
 
 /* What a plain loop has logged since its last row: a name under an `if` waits for the next one, which this is. And the

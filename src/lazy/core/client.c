@@ -12,6 +12,7 @@ static struct {
     device_client *client;
     src_id where;
     atomic_bool finished, at_rest, left_open; /* at_rest: finished, but not by xt_finish */
+    atomic_bool once; /* xt_finish has been there, be it before something else was begun */
     _Atomic pid_t pid;
     struct finish_hook {
         void (*fn)(void *);
@@ -43,6 +44,10 @@ static bool is_unfinished(void) {
     return !atomic_load(&forked_from) && !dev.finished && getpid() == dev.pid;
 }
 
+const char *lazy_unfinished(void) {
+    return dev.once ? "without another xt_finish() behind what followed the last one" : "without xt_finish()";
+}
+
 static void unfinished(void) {
     static atomic_bool told;
     void (*tell)(void) = atomic_load(&at_unfinished);
@@ -61,8 +66,10 @@ void lazy_check_finished(void) {
     if (!is_unfinished()) return;
     unfinished();
     if (dev.client || lazy_left_open())
-        log_msg(XT_SEV_WARNING, "the program ended without xt_finish(): the last step may not have run, and its errors "
-                                "were not shown; end main with `return xt_finish();`");
+        log_msg(XT_SEV_WARNING,
+                "the program ended %s: the last step may not have run, and its errors were not shown; end main with "
+                "`return xt_finish();`",
+                lazy_unfinished());
 }
 
 /* A fit failed, and the program would end as if it had not. */
@@ -91,7 +98,7 @@ static void at_exit(int status, void *unused) {
         log_msg(XT_SEV_ERROR,
                 "the program ended %s and without looking at the error above (xt_error()): its exit code "
                 "is 1",
-                again && dev.finished ? "with an exit handler that failed behind xt_finish()" : "without xt_finish()");
+                again && dev.finished ? "with an exit handler that failed behind xt_finish()" : lazy_unfinished());
         dev.finished = true; /* all is said */
         exit(1); /* the C library goes on with the functions that are left, and this status */
     }
@@ -262,7 +269,7 @@ void lazy_at_finish(void (*fn)(void *), void *user) {
 void lazy_run_finish_hooks(void) {
     struct finish_hook hook;
     dev.at_rest = false;
-    dev.finished = true;
+    dev.finished = dev.once = true;
     for (bool more = true; more;) {
         pthread_mutex_lock(&dev.lock);
         if ((more = dev.n_hooks > 0)) hook = dev.hooks[--dev.n_hooks];

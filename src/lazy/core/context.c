@@ -142,8 +142,14 @@ lazy_ctx *lazy_ctx_get(void) {
     return c;
 }
 
+static __thread uint32_t finished_generation; /* the first of the context before this one; 0: there was none */
+bool lazy_was_finished(xt_tensor t) {
+    return finished_generation && t.generation - finished_generation < 1u << 24;
+}
+
 void lazy_reset_thread(void) {
     if (!this_ctx) return;
+    finished_generation = this_ctx->first_generation | 1;
     pthread_setspecific(ctx_key, NULL);
     ctx_free(this_ctx);
 }

@@ -316,6 +316,7 @@ static inline lazy_slot *lazy_slot_of(lazy_ctx *c, xt_tensor t) {
 xt_tensor lazy_slot_new(lazy_ctx *c, const ir_type *type, src_id src, lazy_slot **out);
 void lazy_slot_persist(lazy_ctx *c, xt_tensor t);
 void lazy_slot_free(lazy_ctx *c, uint32_t index, src_id died);
+bool lazy_was_finished(xt_tensor t); /* made by this thread before its xt_finish */
 void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what); /* reports a dead handle */
 /* a tensor of a failed op, without an error of its own */
 xt_tensor lazy_error_slot(lazy_ctx *c, src_id src);

@@ -140,6 +140,13 @@ void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *wh
             newest_none[0] ? "; the newest that gave none: " : "", newest_none));
         return;
     }
+    if (lazy_was_finished(t)) {
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "%s: this tensor is dead: it was made before xt_finish, which gave back all that was "
+                             "there, kept or not; make it again behind that",
+                             what));
+        return;
+    }
     for (int k = 0; t.slot < c->n_slots && k < 2; k++) {
         if (c->slots[t.slot].past[k].generation != t.generation) continue;
         int64_t step = c->slots[t.slot].past[k].died_step;
