@@ -94,7 +94,7 @@ typedef struct log_engine { /* of a thread, or of a trainer, while it is the thr
     const char *asked_call, *asked_name; /* "xt_log_image", and of what; both kept */
     bool mute, mute_said, sanity;
     int loader_plus_1; /* 0: there is one */
-    int64_t every, seen_steps; /* of plain loops, as are these: */
+    int64_t seen_steps; /* of plain loops, as are these: */
     int64_t open_steps; /* not 0: a compiled call has made the steps so many, and what is logged behind it is of it */
     bool plain; /* one has logged values */
     /* the batch in whose iteration a boundary that the program does not call one (xt_save, a read) ended the newest
@@ -180,6 +180,7 @@ bool log_muted(log_engine *e, const char *what, const char *name); /* says so on
 log_engine *log_engine_get(void); /* opens the thread's engine; NULL without memory */
 
 /* log_plain.c: rows of loops without a trainer */
+void log_plain_every(int64_t steps); /* from one row to the next, of all threads, also behind xt_finish; 50 at first */
 void log_plain_stage(log_engine *e); /* the stage is the one that the modules' modes say */
 void log_plain_before(log_engine *e); /* a boundary, and log_record_step after it */
 void log_plain_after(log_engine *e, lazy_cause cause);

@@ -7,6 +7,11 @@
 #include "lazy/core/unended.h"
 #include "metrics/log_int.h"
 
+static _Atomic int64_t every = 50;
+void log_plain_every(int64_t steps) {
+    atomic_store(&every, steps);
+}
+
 void log_plain_stage(log_engine *e) {
     if (e->manual) return;
     log_stage now = lazy_evaluates() ? LOG_VALIDATE : LOG_TRAIN;
@@ -50,7 +55,7 @@ static void end_pass(log_engine *e, log_stage s) {
 static void end_window(log_engine *e, int64_t steps) {
     e->open_steps = 0;
     e->sets[LOG_TRAIN].window_begins = true;
-    if (steps % e->every != 0) return;
+    if (steps % atomic_load(&every) != 0) return;
     emit(e, LOG_TRAIN, false, steps);
 }
 
@@ -59,7 +64,7 @@ static void end_window(log_engine *e, int64_t steps) {
 static void end_call(log_engine *e) {
     log_set *set = &e->sets[LOG_TRAIN];
     if (!e->open_steps || set->n_recorded || set->behind_recorded) return;
-    bool row = e->open_steps % e->every == 0, any = set->n_pending;
+    bool row = e->open_steps % atomic_load(&every) == 0, any = set->n_pending;
     /* nothing waits yet: a program of this step alone is smaller */
     bool waits = any && (!row || set->n_behind) && log_behind_take(set);
     if (set->n_behind && (row || log_behind_full(set) || (any && !waits))) set->behind_due = true;

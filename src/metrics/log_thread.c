@@ -127,7 +127,6 @@ static log_engine *engine_new(void) {
     lazy_at_finish(finish, NULL);
     log_engine *e = observe_boundaries() ? base_calloc(1, sizeof *e) : NULL;
     if (!e) return NULL;
-    e->every = 50;
     for (int s = 0; s < LOG_STAGE_COUNT; s++) e->sets[s].epoch_begins = e->sets[s].window_begins = true;
     return e;
 }
@@ -253,10 +252,9 @@ void log_epoch_begin(log_stage s) {
 
 void xt_log_every_n_steps_at(const xt_src *src, int64_t n) {
     SRC_CALLED_FROM(src);
-    log_engine *e = log_engine_get();
     if (n < 1)
         lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
                              "xt_log_every_n_steps: %lld; a period of at least 1 step is needed", (long long)n));
-    else if (e)
-        e->every = n;
+    else if (log_engine_get()) /* which counts the loop's steps from here on */
+        log_plain_every(n);
 }

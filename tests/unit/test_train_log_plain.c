@@ -548,6 +548,40 @@ static void a_thread_ends_without_a_boundary(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* --- how often --- */
+/* Asked for before xt_finish, by the main thread: behind it, and in another one, it is what was asked for. */
+static void *a_loop_elsewhere(void *unused) {
+    for (int i = 1; i <= 6; i++) {
+        xt_module *m = xt_module_new(net, NULL);
+        xt_optimizer *o = xt_sgd(m, .lr = 0.1);
+        xt_backward(xt_mean(xt_forward(m, xt_zeros(XT_F32, 2, 1))));
+        xt_optimizer_step(o);
+        xt_log_value("n", i);
+        xt_mark_step();
+    }
+    return unused;
+}
+static void check_period(const char *run, int elsewhere, int every) {
+    xt_log_every_n_steps(every);
+    xt_mark_step();
+    xt_finish();
+    pthread_t t;
+    if (elsewhere) {
+        pthread_create(&t, NULL, a_loop_elsewhere, NULL);
+        pthread_join(t, NULL);
+    } else
+        a_loop_elsewhere(NULL);
+    xt_finish();
+    same("n", rows_of(run, "n"), "train/step@2=2 train/step@4=4 train/step@6=6");
+}
+static void a_period_stays(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    in_a_child(check_period, 0, 2);
+    in_a_child(check_period, 1, 2);
+    assert_int_equal(wrong, 0);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {T(plain_loops),
@@ -562,6 +596,7 @@ int main(void) {
                                        T(a_fit_ends_the_loop_before_it),
                                        T(a_fit_between_passes_has_its_own_steps),
                                        T(a_thread_ends),
-                                       T(a_thread_ends_without_a_boundary)};
+                                       T(a_thread_ends_without_a_boundary),
+                                       T(a_period_stays)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
