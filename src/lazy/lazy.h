@@ -218,6 +218,9 @@ void lazy_assign(xt_tensor state, xt_tensor value); /* types must match */
 /* Two states of one type change their values, without a program: after a boundary, before either is used in the next
  * step. False when they cannot. */
 bool lazy_state_swap(xt_tensor a, xt_tensor b);
+/* A new state begins as another one was before this step, whose program is none the wiser. False: the step has given
+ * that one another value already, or the device has none of it. */
+bool lazy_state_begins_as(xt_tensor fresh, xt_tensor other);
 xt_status lazy_state_read(xt_tensor state, void *dst, size_t n); /* waits; the value as of the last boundary */
 /* Of a state that is dropped next: a value that is still to be made is made in dst alone, and not on the device. */
 xt_status lazy_state_read_last(xt_tensor state, void *dst, size_t n);
@@ -278,7 +281,11 @@ void lazy_replay_forget(const void *user); /* `user` dies: recordings that would
 xt_tensor lazy_scalar_from(const xt_src *src, xt_dtype dtype, double (*value)(void *user), void *user);
 /* Notes that a module (any number that never means another) went to or came from evaluation mode: recordings are kept
  * apart by it. */
-void lazy_note_freeze(const xt_src *src); /* parameters were frozen or unfrozen here: a cause of the next program */
+/* t wants gradients from now on, or none: xt_requires_grad. True: it is a parameter that steps have used, and this is
+ * news, which makes the next program another one; whoever calls says so once, with what the user called (kept) and for
+ * which parameters (NULL: all that there are). */
+bool lazy_train(const xt_src *src, xt_tensor t, bool on);
+void lazy_note_freeze(const xt_src *src, const char *call, const char *of);
 void lazy_note_momentum(const xt_src *src); /* an optimizer that had stepped got a momentum here: another such cause */
 void lazy_mode_toggle(const xt_src *src, uint64_t module); /* src: where it was turned; NULL = inside the library */
 /* modes.c: what this thread's modules are for, by the same numbers. A program evaluates while what its optimizers train

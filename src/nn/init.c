@@ -513,14 +513,14 @@ int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool froz
     nn_wish w = {
         .pattern = full_pattern(m, pattern), .src = src_intern(src), .what = frozen ? NN_WISH_FREEZE : NN_WISH_THAW};
     int n = 0;
-    bool ok = w.pattern && nn_keep_wish(r, &w);
+    bool ok = w.pattern && nn_keep_wish(r, &w), news = false;
     for (size_t i = 0; ok && i < r->n; i++) {
         const nn_entry *e = &r->entries[i];
         if (!e->is_param || !nn_matches(w.pattern, e->name)) continue;
-        xt_requires_grad_at(src, e->t, !frozen);
+        news |= lazy_train(src, e->t, !frozen);
         n++;
     }
-    if (n) lazy_note_freeze(src);
+    if (news) lazy_note_freeze(src, wish_function(&w), w.pattern);
     if (ok && !n) say_if_built(r, &w);
     base_free(w.pattern);
     return ok ? n : -1;

@@ -46,11 +46,12 @@ static bool freeze_others(const xt_src *src, xt_module *m) {
     bool ok = all && keep(m, "*", (nn_wish){.src = at, .what = NN_WISH_FREEZE}) &&
               keep(m, "*" NN_LORA_A, (nn_wish){.src = at, .what = NN_WISH_THAW}) &&
               keep(m, "*" NN_LORA_B, (nn_wish){.src = at, .what = NN_WISH_THAW});
+    bool news = false;
     for (size_t i = 0; ok && i < m->root->n; i++) {
         const nn_entry *e = &m->root->entries[i];
-        if (e->is_param && nn_matches(all, e->name)) xt_requires_grad_at(src, e->t, false);
+        if (e->is_param && nn_matches(all, e->name)) news |= lazy_train(src, e->t, false);
     }
-    if (ok && m->root->n) lazy_note_freeze(src);
+    if (news) lazy_note_freeze(src, "xt_lora", NULL);
     base_free(all);
     return ok;
 }

@@ -53,8 +53,11 @@ static bool split(const xt_src *src, xt_optimizer *o, int c) {
     if (!active || !inactive) return true;
     int own = new_counter(src, o);
     if (own < 0) return false;
-    ir_builder *b = lazy_begin(src);
-    lazy_assign(o->counters[own].count, lazy_wrap(ops_copy(b, lazy_value(o->counters[c].count)), "xt_optimizer_step"));
+    if (!lazy_state_begins_as(o->counters[own].count, o->counters[c].count)) {
+        ir_builder *b = lazy_begin(src);
+        lazy_assign(o->counters[own].count,
+                    lazy_wrap(ops_copy(b, lazy_value(o->counters[c].count)), "xt_optimizer_step"));
+    }
     for (size_t i = 0; i < o->n; i++)
         if (o->params[i].counter == c && !o->params[i].active) o->params[i].counter = own;
     return true;

@@ -152,6 +152,8 @@ struct xt_step;
 
 typedef struct lazy_switch_lines { /* the lines where switches were changed last; 0 = unknown */
     src_id autocast, mode, frozen, momentum;
+    const char *froze; /* what was called at `frozen`, and for which parameters: a pattern or name, interned; 0: all */
+    uint32_t froze_of;
 } lazy_switch_lines;
 
 typedef struct lazy_batch_of { /* the batch that came last */
@@ -164,7 +166,7 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     bool backward; /* of a trace: xt_backward was called */
     xt_dtype autocast;
     uint64_t mode; /* which modules are in evaluation mode, as one number */
-    int64_t freezes; /* how often parameters that had been trained were frozen or unfrozen */
+    int64_t freezes; /* calls that froze or unfroze parameters which steps had used */
     int updates; /* of a trace: optimizer steps in it */
     lazy_switch_lines switched_at;
     int64_t momenta; /* how often an optimizer that had stepped got its first momentum */
@@ -251,7 +253,7 @@ typedef struct lazy_ctx {
     bool in_boundary;
     bool building; /* the trace makes parameters and is thrown away: their values are not asked for */
     uint64_t mode; /* which modules are in evaluation mode, as one number */
-    int64_t freezes; /* xt_freeze and xt_unfreeze of parameters that were there */
+    int64_t freezes; /* as in lazy_flags */
     int64_t momenta; /* momentum begun in optimizers that had stepped */
     lazy_batch_of batch;
     lazy_switch_lines switched_at;

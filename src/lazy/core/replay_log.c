@@ -43,10 +43,13 @@ void lazy_replay_log_labels(lazy_ctx *c, const lazy_classes *classes, xt_tensor 
     }
 }
 
-void lazy_note_freeze(const xt_src *src) {
+void lazy_note_freeze(const xt_src *src, const char *call, const char *of) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
-    c->switched_at.frozen = c->used.switched_at.frozen = src_intern(src ? src : src_called_from);
+    c->switched_at.frozen = src_intern(src ? src : src_called_from);
+    c->switched_at.froze = call;
+    c->switched_at.froze_of = of ? intern(of) : 0;
+    c->used.switched_at = c->switched_at;
     c->used.freezes = ++c->freezes;
 }
 

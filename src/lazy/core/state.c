@@ -92,6 +92,19 @@ bool lazy_state_swap(xt_tensor a, xt_tensor b) {
     return true;
 }
 
+bool lazy_state_begins_as(xt_tensor fresh, xt_tensor other) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, fresh) : NULL;
+    const lazy_slot *of = c ? lazy_slot_of(c, other) : NULL;
+    bool ready = s && of && s->is_state && of->is_state && of->buf && !of->value && !of->has_host && !c->replay_log;
+    if (!ready || s->value || s->leaf || s->type != of->type || s->layout != of->layout) return false;
+    lazy_host_drop(s);
+    lazy_buf_release(s->buf);
+    s->buf = of->buf;
+    lazy_buf_retain(s->buf);
+    return true;
+}
+
 xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank,
                          const int64_t *dims, const void *data) {
     lazy_ctx *c = lazy_ctx_get();

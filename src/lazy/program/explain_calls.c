@@ -7,6 +7,16 @@ static void turned(str *out, src_id at) {
     if (at) str_printf(out, ", turned at %s", src_text(at, text, sizeof text));
 }
 
+/* "xt_freeze of "fc.*" at a.c:3" */
+static void froze(str *out, const lazy_flags *now, const lazy_flags *was) {
+    char text[256];
+    long long calls = (long long)(now->freezes - was->freezes);
+    str_append(out, now->switched_at.froze);
+    if (now->switched_at.froze_of) str_printf(out, " of \"%s\"", intern_text(now->switched_at.froze_of));
+    str_printf(out, " at %s", src_text(now->switched_at.frozen, text, sizeof text));
+    if (calls > 1) str_printf(out, ", the last of %lld such calls since then,", calls);
+}
+
 bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64_t program) {
     if (now->autocast != was->autocast) {
         str_printf(out, "autocast is %s instead of %s", now->autocast ? xt_dtype_name(now->autocast) : "off",
@@ -16,9 +26,8 @@ bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64
         str_append(out, "a module is in another mode (xt_train, xt_eval)");
         turned(out, now->switched_at.mode);
     } else if (now->freezes != was->freezes && !now->no_grad && !was->no_grad) {
-        char text[256];
-        str_printf(out, "xt_freeze, xt_unfreeze or xt_lora at %s changed which parameters are trained",
-                   src_text(now->switched_at.frozen, text, sizeof text));
+        froze(out, now, was);
+        str_append(out, " changed which parameters are trained");
     } else if (now->no_grad != was->no_grad && (now->backward || was->backward)) {
         /* After the mode: layers turn gradients off for themselves in one of the two. Of steps without a backward pass
          * the switch makes no program. */
@@ -54,7 +63,6 @@ bool explain_parameters(str *out, const lazy_flags *now, const lazy_node *nodes,
     bool shared = false;
     const lazy_node *more = parameter_of_one(nodes, n, p->nodes, p->n_nodes, &shared),
                     *less = parameter_of_one(p->nodes, p->n_nodes, nodes, n, &shared);
-    char at[256];
     bool trained = now->backward && p->flags.backward;
     if (!shared || (!more && !less) || !trained || now->mode != p->flags.mode || now->autocast != p->flags.autocast)
         return false;
@@ -66,9 +74,11 @@ bool explain_parameters(str *out, const lazy_flags *now, const lazy_node *nodes,
         str_printf(out, "the step of program %lld also has ", (long long)p->number);
         explain_describe(out, less, false);
     }
-    if (now->freezes != p->flags.freezes)
-        str_printf(out, "; xt_freeze, xt_unfreeze or xt_lora at %s changed which are trained",
-                   src_text(now->switched_at.frozen, at, sizeof at));
+    if (now->freezes != p->flags.freezes) {
+        str_append(out, "; ");
+        froze(out, now, &p->flags);
+        str_append(out, " changed which are trained");
+    }
     return true;
 }
 

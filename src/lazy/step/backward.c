@@ -11,9 +11,11 @@
 #include "lazy/step/swept.h"
 #include "grad/grad.h"
 
-xt_tensor xt_requires_grad_at(const xt_src *src, xt_tensor t, bool on) {
+/* The tensor, or an error in its place. */
+static xt_tensor require_grad(const xt_src *src, xt_tensor t, bool on, bool *out_news) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
+    *out_news = false;
     if (!s) {
         if (c) lazy_dead_error(c, t, src, "xt_requires_grad");
         return t;
@@ -34,10 +36,25 @@ xt_tensor xt_requires_grad_at(const xt_src *src, xt_tensor t, bool on) {
                           "it cannot stop to; use xt_detach for "
                           "its value without a gradient");
     if (c->replay_log && s->persistent && s->requires_grad != on) lazy_replay_log_asked(c, t.slot);
+    *out_news = s->role == LAZY_PARAMETER && s->requires_grad != on && (v || s->buf);
     s->requires_grad = s->grad_leaf = on;
     if (v && on) v->user |= LAZY_V_GRAD;
     if (v && !on) v->user &= ~(uint64_t)LAZY_V_GRAD;
     return t;
+}
+
+xt_tensor xt_requires_grad_at(const xt_src *src, xt_tensor t, bool on) {
+    bool news;
+    xt_tensor out = require_grad(src, t, on, &news);
+    const lazy_slot *s = news ? lazy_slot_of(lazy_ctx_get(), t) : NULL;
+    if (s) lazy_note_freeze(src, "xt_requires_grad", s->name ? intern_text(s->name) : NULL);
+    return out;
+}
+
+bool lazy_train(const xt_src *src, xt_tensor t, bool on) {
+    bool news;
+    require_grad(src, t, on, &news);
+    return news;
 }
 
 xt_tensor xt_retain_grad_at(const xt_src *src, xt_tensor t) {
