@@ -172,16 +172,16 @@ static void tell(const lazy_event *e) {
     diag_phases_event(e);
     diag_event_json(e);
     diag_profile_event(e);
-    if (e->forced && !debug) note_forced(e);
+    if (e->forced && !e->debugs && !debug) note_forced(e);
     bool made = e->source != LAZY_FROM_MEMORY;
-    if ((made || e->forced) && !(debug & DIAG_COMPILE_WORD)) note_streak(e);
+    if ((made || e->forced) && !e->debugs && !(debug & DIAG_COMPILE_WORD)) note_streak(e);
     if (!made && !debug) return;
     if (made && debug & DIAG_COMPILE_WORD)
         report_compile(e);
     else if (e->source == LAZY_COMPILED && !e->forced)
         warn_late(e);
     if (debug & DIAG_EXEC_WORD) report_exec(e);
-    if (e->forced && debug & (DIAG_READ_WORD | DIAG_COMPILE_WORD | DIAG_EXEC_WORD)) warn_forced(e);
+    if (e->forced && !e->debugs && debug & (DIAG_READ_WORD | DIAG_COMPILE_WORD | DIAG_EXEC_WORD)) warn_forced(e);
 }
 
 static void on_event(void *user, const lazy_event *e) {

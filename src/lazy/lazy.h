@@ -627,6 +627,7 @@ typedef enum lazy_why {
     LAZY_WHY_STATES,
     LAZY_WHY_ACCUMULATION,
     LAZY_WHY_OTHER_STEP,
+    LAZY_WHY_DEBUG,
     LAZY_WHY_COUNT
 } lazy_why;
 const char *lazy_why_name(lazy_why w);
@@ -635,6 +636,7 @@ typedef struct lazy_event {
     lazy_cause cause;
     lazy_program_source source;
     bool forced; /* a read in the middle of a step */
+    bool debugs; /* XT_DEBUG=eager or nan looks at it: no read of the program's */
     bool evaluation; /* recorded without gradients or in evaluation mode */
     src_id src; /* the user's line that caused it */
     uint32_t path;

@@ -136,9 +136,65 @@ static void axis(void) {
     }
 }
 
+static void told_compiles(void) {
+    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
+}
+
 static void place(void) {
     for (int i = 0; i < 2; i++) {
         xt_when_ready(xt_exp(xt_slice(some(16), 0, i, i + 8)), NULL, NULL); /* @place */
+        xt_mark_step();
+    }
+}
+
+/* The parts around it are others, the whole is not. */
+static void put(void) {
+    for (int i = 1; i < 3; i++) {
+        xt_tensor x = xt_reshape(some(16), 4, 4), y = xt_exp(some(4));
+        x = xt_select_scatter(x, y, 0, i); /* @put */
+        xt_when_ready(x, NULL, NULL);
+        xt_mark_step();
+    }
+}
+
+static void roll(void) {
+    for (int i = 0; i < 5; i++) {
+        xt_when_ready(xt_exp(xt_roll(some(16), i, 0)), NULL, NULL); /* @roll */
+        xt_mark_step();
+    }
+    told_compiles();
+}
+
+/* As long as the image stays as large. */
+static void scale(double first, double more) {
+    for (int i = 0; i < 4; i++) {
+        xt_tensor image = xt_reshape(some(64), 1, 1, 8, 8);
+        xt_when_ready(xt_interpolate(image, .scale = first + i * more), NULL, NULL); /* @scale */
+        xt_mark_step();
+    }
+    told_compiles();
+}
+
+static void scale_within(void) {
+    scale(1.5, 0.01);
+}
+static void scale_sizes(void) {
+    scale(1.5, 0.25);
+}
+
+/* The number of turns and the axis are no data. */
+static void quarter_turns(void) {
+    for (int i = 0; i < 2; i++) {
+        xt_tensor y = xt_rot90(xt_reshape(some(16), 4, 4), i, 0, 1); /* @turns */
+        xt_when_ready(y, NULL, NULL);
+        xt_mark_step();
+    }
+}
+
+static void along(void) {
+    for (int i = 0; i < 2; i++) {
+        xt_tensor y = xt_cumsum(xt_reshape(some(16), 4, 4), i); /* @along */
+        xt_when_ready(y, NULL, NULL);
         xt_mark_step();
     }
 }
@@ -303,10 +359,11 @@ static void momentum_begins(void) {
 }
 
 static void bound(void) {
-    for (int n = 4; n < 6; n++) {
+    for (int n = 4; n < 9; n++) {
         xt_when_ready(xt_sum(xt_randint(0, n, XT_I64, 4)), NULL, NULL); /* @bound */
         xt_mark_step();
     }
+    told_compiles();
 }
 
 static void cut(void) {
@@ -571,6 +628,149 @@ static void log_names(void) {
     }
 }
 
+/* --- parameters that stop to learn --- */
+static void frozen_by(xt_optimizer *o, xt_module *m) {
+    for (int i = 0; i < 7; i++) {
+        if (i == 2) xt_freeze(m, "*.bias"); /* @freeze */
+        if (i > 2 && i < 5) xt_freeze(m, "fc.bias"); /* it is already */
+        if (i == 5) xt_unfreeze(m, "fc.*"); /* @unfreeze */
+        train_on(m, o, xt_reshape(some(16), 8, 2));
+        xt_mark_step();
+    }
+    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
+}
+
+static void frozen_sgd(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    frozen_by(xt_sgd(m, .lr = 0.1), m);
+}
+static void frozen_momentum(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    frozen_by(xt_sgd(m, .lr = 0.1, .momentum = 0.9), m);
+}
+static void frozen_adam(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    frozen_by(xt_adam(m, .lr = 0.1), m);
+}
+
+static void two_frozen(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_adam(m, .lr = 0.1);
+    for (int i = 0; i < 4; i++) {
+        if (i == 2) {
+            xt_freeze(m, "fc.bias");
+            xt_requires_grad(xt_module_find(m, "fc.weight"), false); /* @no_grad */
+            xt_requires_grad(xt_module_find(m, "fc.bias"), true);
+            xt_requires_grad(xt_module_find(m, "fc.bias"), true); /* it is already */
+        }
+        train_on(m, o, xt_reshape(some(16), 8, 2));
+        xt_mark_step();
+    }
+}
+
+/* --- states --- */
+/* Both come in each time, and one of them goes out. */
+static void states_in_turn(void) {
+    xt_tensor a = xt_state("first", XT_F32, 4), b = xt_state("second", XT_F32, 4);
+    for (int i = 0; i < 6; i++) {
+        xt_tensor v = xt_add(xt_mul_scalar(a, 0.9), b);
+        if (i % 2)
+            xt_assign(b, v); /* @odd */
+        else
+            xt_assign(a, v); /* @even */
+        xt_mark_step();
+    }
+}
+
+static void shapes_in_turn(void) {
+    xt_tensor a = xt_state("first", XT_F32, 4), b = xt_state("second", XT_F32, 8);
+    for (int i = 0; i < 6; i++) {
+        if (i % 2)
+            xt_assign(b, xt_exp(some(8))); /* @second */
+        else
+            xt_assign(a, xt_exp(some(4))); /* @narrow */
+        xt_mark_step();
+    }
+}
+
+static void more_states(void) {
+    xt_tensor a = xt_state("first", XT_F32, 4), b = xt_state("second", XT_F32, 4);
+    for (int i = 0; i < 3; i++) {
+        xt_assign(a, xt_exp(some(4)));
+        if (i == 1) xt_assign(b, xt_sin(some(4))); /* @also */
+        xt_mark_step();
+    }
+}
+
+static void fewer_states(void) {
+    xt_tensor a = xt_state("first", XT_F32, 4), b = xt_state("second", XT_F32, 4);
+    for (int i = 0; i < 3; i++) {
+        xt_assign(a, xt_exp(some(4)));
+        if (i != 1) xt_assign(b, xt_sin(some(4))); /* @not */
+        xt_mark_step();
+    }
+}
+
+/* The average begins in the step in which it is updated, too. */
+static void average_later(void) {
+    xt_module *m = xt_module_new(net, NULL), *mean = NULL;
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 5; i++) {
+        train_on(m, sgd, xt_reshape(some(16), 8, 2));
+        if (i == 2) mean = xt_ema(m); /* @ema */
+        if (i >= 2) xt_ema_update(mean, m, 0.9);
+        xt_mark_step();
+    }
+}
+
+static void states_swapped(void) {
+    xt_tensor a = xt_state("first", XT_F32, 4), b = xt_state("second", XT_F32, 4);
+    for (int i = 0; i < 4; i++) {
+        xt_tensor e = xt_exp(some(4)), s = xt_sin(some(4));
+        xt_assign(a, i % 2 ? e : s);
+        xt_assign(b, i % 2 ? s : e); /* @swap */
+        xt_mark_step();
+    }
+}
+
+/* --- what is no read, and what comes behind the end --- */
+static char told[1 << 16];
+static void hear(xt_severity severity, const char *text, size_t n, void *user) {
+    (void)severity, (void)user;
+    size_t have = strlen(told);
+    if (have + n < sizeof told) memcpy(told + have, text, n), told[have + n] = 0;
+}
+
+static void eager_reads(void) {
+    setenv("XT_DEBUG", "eager", 1);
+    xt_set_sink(hear, NULL);
+    xt_module *m = xt_module_new(deeper, &(int){1});
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int n = 4; n < 16; n++) {
+        train_on(m, sgd, xt_exp(xt_sin(xt_cos(xt_reshape(some(2 * n), n, 2)))));
+        xt_mark_step();
+    }
+    xt_set_sink(NULL, NULL);
+    bool reads = strstr(told, "reads in a row") || strstr(told, "reads a value");
+    printf("eager told %s of reads\n", reads ? told : "nothing");
+}
+
+static void behind_the_end(void) {
+    first_time();
+    xt_finish();
+    xt_log_image("late", xt_reshape(some(16), 4, 4)); /* @late */
+    exit(0);
+}
+
+static void dead_tensor(void) {
+    xt_tensor kept = xt_keep(xt_exp(some(8)));
+    xt_mark_step();
+    xt_finish();
+    xt_exp(kept);
+    fprintf(stderr, "%s\n", xt_status_message(xt_error()));
+    xt_clear_error();
+}
+
 static void explicit_sync(void) {
     xt_when_ready(xt_exp(some(8)), NULL, NULL);
     xt_wait(); /* @wait */
@@ -634,6 +834,25 @@ int train(const char *what) {
                {"behind", behind_call},
                {"loaders", two_loaders},
                {"names", log_names},
+               {"freeze_sgd", frozen_sgd},
+               {"freeze_momentum", frozen_momentum},
+               {"freeze_adam", frozen_adam},
+               {"two_frozen", two_frozen},
+               {"in_turn", states_in_turn},
+               {"shapes_in_turn", shapes_in_turn},
+               {"more_states", more_states},
+               {"fewer_states", fewer_states},
+               {"average_later", average_later},
+               {"swapped", states_swapped},
+               {"put", put},
+               {"roll", roll},
+               {"scale", scale_within},
+               {"scaled", scale_sizes},
+               {"turns", quarter_turns},
+               {"along", along},
+               {"eager", eager_reads},
+               {"behind_end", behind_the_end},
+               {"dead", dead_tensor},
                {"end", finish}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].fn();

@@ -53,6 +53,7 @@ static void ctx_free(void *p) {
     base_free(c->packs);
     base_free(c->requests);
     base_free(c->requesters);
+    base_free(c->assigned);
     base_free(c->path_stack);
     base_free(c->autocasts);
     base_free(c->regions);
@@ -225,7 +226,7 @@ void lazy_clear_trace(lazy_ctx *c) {
     for (size_t i = 0; i < c->n_guests; i++)
         if (c->guests[i]->trace_cleared) c->guests[i]->trace_cleared(c);
     c->draws = 0;
-    c->n_requesters = 0;
+    c->n_requesters = c->n_assigned = 0;
     c->operand_failed = false;
     c->failed_allocations = base_failed_here().count;
 }

@@ -115,6 +115,11 @@ typedef struct lazy_requester { /* who wants a value out of a step's program, fo
     src_id made; /* the line that made the value, where another one asks for it */
 } lazy_requester;
 
+typedef struct lazy_assigned { /* xt_assign gave a state a new value, for reports */
+    uint32_t slot, name;
+    src_id at;
+} lazy_assigned;
+
 typedef struct lazy_request { /* xt_when_ready */
     lazy_requester asked;
     xt_tensor t; /* kept while the request waits */
@@ -170,8 +175,6 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     int updates; /* of a trace: optimizer steps in it */
     lazy_switch_lines switched_at;
     int64_t momenta; /* how often an optimizer that had stepped got its first momentum */
-    uint64_t assigns; /* of a trace: its xt_assigns by their lines, as one number */
-    src_id assigned_at; /* the last of them */
     uint64_t optimizers; /* of a trace: those that step in it, as one number; and the last of them */
     const char *optimizer;
     src_id optimizer_at; /* where it was made */
@@ -210,6 +213,8 @@ typedef struct lazy_ctx {
     size_t n_requests, cap_requests;
     lazy_requester *requesters; /* noted for this step */
     size_t n_requesters, cap_requesters;
+    lazy_assigned *assigned; /* in this trace */
+    size_t n_assigned, cap_assigned;
     /* of the program's inputs among the arguments of this trace; NULL: as the program says */
     const uint32_t *places;
     bool optionals_begun; /* numbers behind the packs' before_optionals are those of optional outputs */

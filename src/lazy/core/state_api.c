@@ -31,7 +31,7 @@ void xt_assign_at(const xt_src *src, xt_tensor state, xt_tensor value) {
         return;
     }
     lazy_repeats(LAZY_REPEATED_ASSIGN, c->step, state, src);
+    lazy_assigned it = {state.slot, s ? s->name : 0, src_intern(src)};
     lazy_assign(state, s && s->grad_leaf ? without_history(c, value) : value);
-    c->used.assigned_at = src_intern(src);
-    c->used.assigns = hash_mix((hash128){c->used.assigns, 0x61737367}, (hash128){c->used.assigned_at, 1}).lo;
+    if (!VEC_PUSH(c->assigned, c->n_assigned, c->cap_assigned, it)) return; /* a report says less */
 }

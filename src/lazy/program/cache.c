@@ -22,6 +22,7 @@ void lazy_program_release(lazy_program *g) {
     base_free(g->donates);
     base_free(g->nodes);
     base_free(g->requesters);
+    base_free(g->assigned);
     base_free(g->rank_nodes);
     lazy_origins_release(g->origins);
     base_free(g);
@@ -180,6 +181,10 @@ static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m
     if (!p->requesters) return status_oom(p->n_requesters * sizeof *p->requesters, "a program");
     memcpy(p->requesters, r->requesters, r->n * sizeof *p->requesters);
     if (r->n_also) memcpy(p->requesters + r->n, r->also, r->n_also * sizeof *p->requesters);
+    p->n_assigned = r->n_assigned;
+    p->assigned = base_malloc((p->n_assigned + 1) * sizeof *p->assigned);
+    if (!p->assigned) return status_oom(p->n_assigned * sizeof *p->assigned, "a program");
+    if (p->n_assigned) memcpy(p->assigned, r->assigned, p->n_assigned * sizeof *p->assigned);
     size_t n_ops = 0;
     for (ir_op *op = main_func->body->first; op; op = op->next) n_ops++;
     lazy_origins *o = p->origins = origins_new(n_ops, n_leaves);
@@ -474,6 +479,7 @@ static xt_status make_new(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, cons
     p->src = ev->src;
     p->step = ev->step;
     p->forced = ev->forced;
+    p->debugs = ev->debugs;
     p->last_used = ++programs.clock; /* before it can be evicted as the oldest */
     xt_status s = make(c, r, ev, p);
     if (!s && r->numbered) s = number_inputs(c, r->numbered, p);

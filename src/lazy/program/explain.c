@@ -32,9 +32,13 @@ static const struct {
     [LAZY_WHY_OPS] = {"other ops",
                       "an `if` in the step, or a loop that runs another number of times, makes a program for each "
                       "way through it; xt_where chooses on the device"},
-    [LAZY_WHY_STATES] = {"other states", "assign the same states in the same order in every step"},
+    [LAZY_WHY_STATES] =
+        {"other states",
+         "each set of states that a step assigns is a program: assign the same ones in every step, with "
+         "xt_where for the value that a state has or gets"},
     [LAZY_WHY_ACCUMULATION] = {"accumulation", ""},
     [LAZY_WHY_OTHER_STEP] = {"another step", ""},
+    [LAZY_WHY_DEBUG] = {"debugging", ""},
 };
 
 const char *lazy_why_name(lazy_why w) {
@@ -82,7 +86,7 @@ static const char *expected(const lazy_event *ev, const lazy_flags *now, lazy_pr
 static size_t of_line(lazy_program *const *known, size_t n, src_id src, lazy_program **out) {
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
-        if (known[i]->forced && known[i]->src == src) out[k++] = known[i];
+        if (known[i]->forced && !known[i]->debugs && known[i]->src == src) out[k++] = known[i];
     return k;
 }
 
@@ -117,7 +121,7 @@ static bool explain_read(str *out, const lazy_flags *now, const lazy_node *nodes
 }
 
 /* What the user's calls did otherwise than in the step of `best`. *out_settled: the ops say nothing more. */
-static lazy_why explain_acts(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n,
+static lazy_why explain_acts(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r,
                              const lazy_program *best, lazy_event *ev, bool *out_settled) {
     lazy_why why = LAZY_WHY_KNOWN;
     *out_settled = true;
@@ -137,14 +141,16 @@ static lazy_why explain_acts(str *out, const lazy_flags *now, const lazy_node *n
     if ((why = explain_calls(out, now, nodes, n, best, &ev->advice))) return why;
     if ((why = explain_accumulation(out, now, nodes, n, best))) return why;
     if (explain_other_step(out, nodes, n, best, ev->src)) return LAZY_WHY_OTHER_STEP;
+    if (explain_states(out, r, best)) return LAZY_WHY_STATES;
     *out_settled = false;
     return LAZY_WHY_KNOWN;
 }
 
 static void explain_step(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r,
                          const lazy_program *best, lazy_program *const *known, size_t n_known, lazy_event *ev) {
+    char at[256];
     bool same = n == best->n_nodes && explain_common_prefix(nodes, n, best->nodes, best->n_nodes) == n, settled;
-    ev->why = explain_acts(out, now, nodes, n, best, ev, &settled);
+    ev->why = explain_acts(out, now, nodes, n, r, best, ev, &settled);
     if (!ev->why && (!r->known_as || explain_asks_anew(r, known, n_known))) ev->why = explain_outputs(out, r, best);
     if (r->known_as && !ev->why)
         ev->why = explain_superset(out, r, explain_other_requesters(r, best), best->number, &ev->advice);
@@ -159,8 +165,9 @@ static void explain_step(str *out, const lazy_flags *now, const lazy_node *nodes
     }
     if (same && !out->len) {
         ev->why = LAZY_WHY_STATES;
-        str_printf(out, "program %lld computes the same, but other states are assigned, or in another order",
-                   (long long)best->number);
+        str_printf(out, "program %lld computes the same values, but other states get them", (long long)best->number);
+        if (r->n_assigned)
+            str_printf(out, ", the last at %s", src_text(r->assigned[r->n_assigned - 1].at, at, sizeof at));
     }
 }
 
@@ -173,6 +180,10 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
     ev->advice = NULL;
     if (ev->why == LAZY_WHY_EVICTED) {
         str_append(&out, "it was known, but the cache in memory dropped it");
+    } else if (ev->debugs) {
+        ev->why = LAZY_WHY_DEBUG;
+        str_printf(&out, "%s runs a program of its own for what it looks at",
+                   r->n ? r->requesters[0].what : "XT_DEBUG");
     } else if (ev->forced) {
         str_printf(&out, "%s at %s reads a value before its step has ended: it needs a program for itself",
                    r->n && r->requesters[0].what ? r->requesters[0].what : "the program",

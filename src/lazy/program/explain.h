@@ -56,6 +56,8 @@ lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_prog
 bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64_t program);
 lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p,
                        const char **advice);
+/* xt_assign gives values to other states. */
+bool explain_states(str *out, const lazy_roots *r, const lazy_program *p);
 /* Parameters that only one of the two steps has. */
 bool explain_parameters(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);
 lazy_why explain_accumulation(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);

@@ -113,17 +113,48 @@ lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, 
     } else if (now->momenta != was->momenta) {
         str_printf(out, "xt_optimizer_set_momentum at %s gave an optimizer a momentum, or one that is data from now on",
                    src_text(now->switched_at.momentum, text, sizeof text));
-    } else if (now->assigns != was->assigns) {
-        why = LAZY_WHY_STATES;
-        if (now->assigned_at)
-            str_printf(out, "the step's xt_assigns are others, the last at %s",
-                       src_text(now->assigned_at, text, sizeof text));
-        else
-            str_printf(out, "no xt_assign at %s in this step", src_text(was->assigned_at, text, sizeof text));
     } else
         return LAZY_WHY_KNOWN;
     str_printf(out, " (program %lld)", (long long)p->number);
     return why;
+}
+
+static bool assigned_there(const lazy_assigned *list, size_t n, const lazy_assigned *a) {
+    for (size_t i = 0; i < n; i++)
+        if (list[i].slot == a->slot && list[i].at == a->at) return true;
+    return false;
+}
+
+/* One of list that `other` has not, or has less often: where that one has none, if there is such a line. */
+static const lazy_assigned *assigned_more(const lazy_assigned *list, size_t n, const lazy_assigned *other,
+                                          size_t n_other) {
+    const lazy_assigned *found = NULL;
+    for (size_t i = 0; i < n; i++) {
+        size_t times = 0;
+        for (size_t k = 0; k < n; k++) times += list[k].slot == list[i].slot;
+        for (size_t k = 0; k < n_other; k++) times -= other[k].slot == list[i].slot && times > 0;
+        if (times && !assigned_there(other, n_other, &list[i])) return &list[i];
+        if (times && !found) found = &list[i];
+    }
+    return found;
+}
+
+bool explain_states(str *out, const lazy_roots *r, const lazy_program *p) {
+    char here[256], there[256];
+    const lazy_assigned *more = assigned_more(r->assigned, r->n_assigned, p->assigned, p->n_assigned),
+                        *less = assigned_more(p->assigned, p->n_assigned, r->assigned, r->n_assigned);
+    const char *its = more ? intern_text(more->name) : NULL, *other = less ? intern_text(less->name) : NULL;
+    if (more) {
+        str_printf(out, "this step gives state %s a new value at %s, ", its, src_text(more->at, here, sizeof here));
+        if (less)
+            str_printf(out, "and not %s, as that of program %lld does at %s", other, (long long)p->number,
+                       src_text(less->at, there, sizeof there));
+        else
+            str_printf(out, "which that of program %lld does not", (long long)p->number);
+    } else if (less)
+        str_printf(out, "the step of program %lld gives state %s a new value at %s, and this one does not",
+                   (long long)p->number, other, src_text(less->at, there, sizeof there));
+    return more || less;
 }
 
 /* --- micro-batches --- */

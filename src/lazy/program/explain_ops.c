@@ -120,21 +120,22 @@ static bool is_new_cast(explain_list a, explain_list b, size_t i) {
     return k > i && k < a.n && a.at[k].code == b.at[i].code && a.at[k].src == b.at[i].src;
 }
 
-/* The same op at the same line, made with other numbers. */
-static const char *advice_of_numbers(const lazy_node *now) {
-    if (now->code == OP_slice)
+/* The same op at the same line, made with other numbers; those that may be data were told before (explain_number). */
+static const char *other_numbers(const lazy_node *now, const lazy_node *was) {
+    if (now->code == OP_slice && now->type == was->type)
         return "a place that changes from step to step is data: xt_index_select(x, axis, places) is one program for "
                "all";
-    return "the numbers that an op is made with (axes, sizes, places) are a part of the program: each is one more";
+    return "the numbers that an op is made with (axes, sizes, counts) are a part of the program: each is one more";
 }
+/* Other ops at one line. */
+static const char other_way[] =
+    "an `if` at that line makes a program for each way, and so does each number or option that its call is made with "
+    "(an axis, a size, a count, a mode); xt_where chooses on the device";
 
-/* Numbers that are data once they change are told by explain_number. An integer that is left is a bound or a diagonal:
- * its function takes no tensor. NULL: as of any number. */
-static const char *advice_of_constant(const lazy_node *n) {
-    if (!n->type || !ir_dtype_is_int(n->type->dtype)) return NULL;
-    return "this number is a part of the program: compute with one that is data, as "
-           "xt_cast(xt_mul_scalar(xt_rand(XT_F32, count), n), XT_I64) in place of xt_randint(0, n, XT_I64, count), or "
-           "a mask made on the host (xt_from_array) with xt_where in place of xt_triu and xt_tril";
+/* What the line of op i gives in the end. */
+static const lazy_node *given_by_line(explain_list l, size_t i) {
+    while (i + 1 < l.n && l.at[i + 1].src == l.at[i].src) i++;
+    return &l.at[i];
 }
 
 /* The same ops at the same lines: with other attributes, or on other operands. */
@@ -142,12 +143,8 @@ static lazy_why explain_attributes(str *out, const lazy_node *now, const lazy_no
                                    const char **advice) {
     if (now && was && now->text != was->text) {
         explain_became(out, now, was, p->number);
-        if (explain_is_constant(now)) {
-            *advice = advice_of_constant(now);
-            return LAZY_WHY_CONSTANT;
-        }
-        if (now->code == was->code && now->src == was->src) *advice = advice_of_numbers(now);
-        return LAZY_WHY_OPS;
+        if (now->code == was->code && now->src == was->src) *advice = other_numbers(now, was);
+        return explain_is_constant(now) ? LAZY_WHY_CONSTANT : LAZY_WHY_OPS;
     }
     if (now) explain_describe(out, now, true);
     str_printf(out, " has other operands than in program %lld", (long long)p->number);
@@ -174,11 +171,15 @@ static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t 
     if (is_option(now, was, a, b)) constant_or_tensor(out, now, p->number);
     if (now->code == was->code && now->src == was->src && now->type && was->type) {
         lazy_why why = why_other_type(now, was);
+        /* a part in between is larger, and what the line gives is not */
+        if (why == LAZY_WHY_SHAPE && given_by_line(a, i)->type == given_by_line(b, i)->type) why = LAZY_WHY_OPS;
         if (why == LAZY_WHY_SHAPE) explain_dims(out, now->type, was->type);
-        if (why == LAZY_WHY_OPS) *advice = advice_of_numbers(now);
+        if (why == LAZY_WHY_OPS) *advice = other_numbers(now, was);
         return why;
     }
-    return is_new_cast(a, b, i) || is_new_cast(b, a, i) ? LAZY_WHY_DTYPE : LAZY_WHY_OPS;
+    if (is_new_cast(a, b, i) || is_new_cast(b, a, i)) return LAZY_WHY_DTYPE;
+    if (now->src == was->src) *advice = other_way;
+    return LAZY_WHY_OPS;
 }
 
 lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice) {
@@ -189,7 +190,10 @@ lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_prog
     bool option = now && was && is_option(now, was, a, b);
     if (!option) why = explain_kept(out, nodes, n, p, advice);
     if (!why && !option) why = explain_repeats(out, a, b, p->number, advice);
-    if (!why && explain_number(out, a, p)) why = LAZY_WHY_CONSTANT;
+    if (!why && explain_number(out, a, p)) {
+        why = LAZY_WHY_CONSTANT;
+        *advice = "one more program is enough for it; xt_scalar is data from the first step on";
+    }
     if (!why) why = explain_log(out, now, was, p, advice);
     if (why) return why;
     if (i >= a.n && i >= b.n)

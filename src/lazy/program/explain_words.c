@@ -46,7 +46,8 @@ void explain_describe(str *out, const lazy_node *n, bool with_text) {
 }
 
 void explain_became(str *out, const lazy_node *now, const lazy_node *was, int64_t program) {
-    bool same = now->code == was->code && now->role == was->role && now->path == was->path,
+    bool same = now->code == was->code && now->role == was->role && now->path == was->path &&
+                (explain_is_input(now) || now->src == was->src),
          dtype = now->type && was->type && now->type->dtype != was->type->dtype;
     bool texts = same && now->text != was->text, types = now->type != was->type;
     bool moved = same && !texts && !types; /* the same thing at another place of the program: nothing became anything */

@@ -41,6 +41,8 @@ typedef struct lazy_program {
     size_t n_outputs;
     lazy_requester *requesters; /* of the outputs, then those noted besides */
     size_t n_requesters;
+    lazy_assigned *assigned; /* in the step it was made for */
+    size_t n_assigned;
     lazy_node *nodes; /* the ops in order, arguments first (code OP_COUNT) */
     size_t n_nodes;
     lazy_origins *origins;
@@ -57,6 +59,7 @@ typedef struct lazy_program {
     size_t n_rank_nodes, cap_rank_nodes;
     size_t rehearsed; /* its number in the rehearsal, from 1 */
     bool forced; /* of a read in the middle of a step */
+    bool debugs; /* of what XT_DEBUG=eager or nan looks at */
     bool partitioned; /* runs on all devices of the mesh, each with its part */
 } lazy_program;
 /* A program that serves other steps than the one it was made for is known by a key of its maker's. */
@@ -77,6 +80,8 @@ typedef struct lazy_roots {
     lazy_requester *requesters; /* of the outputs */
     const lazy_requester *also; /* who else wants something of this step: lazy_note_requester */
     size_t n_also;
+    const lazy_assigned *assigned; /* in this step */
+    size_t n_assigned;
     const struct lazy_layout **layouts; /* of the outputs; NULL: all whole */
     struct lazy_known_as *known_as; /* the program is known by this instead of by its ops; else NULL */
     lazy_numbered *numbered; /* NULL: an argument's number is its place in the trace */

@@ -339,6 +339,7 @@ xt_status lazy_run_sought(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, lazy
     XT_TRY(lazy_forked("a step", src));
     lazy_event ev = {.cause = cause,
                      .forced = forced,
+                     .debugs = c->in_debug_run,
                      .src = src_intern(src),
                      .path = c->path,
                      .step = c->step,

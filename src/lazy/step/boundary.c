@@ -232,6 +232,8 @@ static xt_status collect_results(lazy_ctx *c, boundary *b) {
     if (!s && !lazy_bounds_roots(c, add_bounds, b)) s = status_oom(sizeof *b, "the bounds of indices");
     b->roots.also = c->requesters; /* borrowed */
     b->roots.n_also = c->n_requesters;
+    b->roots.assigned = c->assigned; /* likewise */
+    b->roots.n_assigned = c->n_assigned;
     return s;
 }
 
