@@ -212,10 +212,13 @@ extern "C" {
 #define XT_IS(type, field) = type##_defaults_::field
 /* the same of struct_size, which has the struct's size */
 #define XT_SIZE(type) = sizeof(type)
+/* 0, NULL or none: with it g++ has nothing to say of fields that a program leaves out */
+#define XT_ZERO = {}
 #else
 #define XT_DEFAULTS_OF(type)
 #define XT_IS(type, field)
 #define XT_SIZE(type)
+#define XT_ZERO
 #define XT_DEFAULT_(field, value) .field = value,
 #define XT_OPTS_(type, ...) XT_SIZED_OPTS_(type, sizeof(type), __VA_ARGS__)
 #define XT_SIZED_OPTS_(type, size, ...) ((type){.struct_size = size, XT_DEFAULTS_##type(XT_DEFAULT_) __VA_ARGS__})

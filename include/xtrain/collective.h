@@ -28,15 +28,15 @@ typedef struct XT_OPTIONS_ xt_collective_opts {
     size_t struct_size XT_SIZE(xt_collective_opts);
     /* of all_reduce and reduce_scatter: 0 = XT_SUM; XT_MEAN (floats), XT_MIN, XT_MAX, XT_PRODUCT, XT_AND, XT_OR
      * (integers and bool) */
-    xt_reduce op;
+    xt_reduce op XT_ZERO;
     /* ranks that work together, groups of one size that name every rank once: "0,1;2,3". NULL = all in one */
-    const char *groups;
-    int group_size; /* instead of groups: so many neighbours each, 2 = "0,1;2,3;..."; 0 = all */
-    int root; /* broadcast: the sender's place in its group */
+    const char *groups XT_ZERO;
+    int group_size XT_ZERO; /* instead of groups: so many neighbours each, 2 = "0,1;2,3;..."; 0 = all */
+    int root XT_ZERO; /* broadcast: the sender's place in its group */
     /* collective_permute: "0>1;1>0", each rank at most once on either side; who gets nothing gets zeros */
-    const char *pairs;
+    const char *pairs XT_ZERO;
     /* instead of pairs: to the rank so many places on in its group, around its end; may be negative */
-    int shift;
+    int shift XT_ZERO;
 } xt_collective_opts;
 
 /* --- On tensors. A mistake (a group that leaves a rank out, a dim that is not divisible, a dtype without such a

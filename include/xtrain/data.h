@@ -53,18 +53,18 @@ XT_API xt_tensor xt_masked_mean_at(const xt_src *src, xt_tensor values, xt_tenso
  * A dataset of one's own: `get` fills sample i (dense host bytes of the specs). A status travels to xt_next with the
  * sample's index added. */
 typedef struct xt_dataset_desc {
-    size_t struct_size;
-    int64_t count; /* samples, 0 and above */
-    xt_spec x, y; /* of one sample; y.dtype 0 = no labels */
+    size_t struct_size XT_ZERO;
+    int64_t count XT_ZERO; /* samples, 0 and above */
+    xt_spec x XT_ZERO, y XT_ZERO; /* of one sample; y.dtype 0 = no labels */
     /* needed; y NULL: without labels, or nobody wants them. On loader threads, several at a time */
-    xt_status (*get)(void *user, int64_t i, void *x, void *y);
-    void (*free_user)(void *user);
-    void *user;
-    const char *name; /* for messages; copied */
+    xt_status (*get)(void *user, int64_t i, void *x, void *y) XT_ZERO;
+    void (*free_user)(void *user) XT_ZERO;
+    void *user XT_ZERO;
+    const char *name XT_ZERO; /* for messages; copied */
     /* further fields, up to the first without a dtype; then get_more fills them, after get */
-    xt_spec more[XT_MORE_FIELDS];
+    xt_spec more[XT_MORE_FIELDS] XT_ZERO;
     /* [XT_MORE_FIELDS] places to fill; NULL: that field is not wanted */
-    xt_status (*get_more)(void *user, int64_t i, void *const *more);
+    xt_status (*get_more)(void *user, int64_t i, void *const *more) XT_ZERO;
 } xt_dataset_desc;
 /* xt_dataset_new(&desc): the struct is copied. Yours; NULL after an error, and then `user` is the caller's still. */
 #define xt_dataset_new(...) xt_dataset_new_at(XT_HERE, __VA_ARGS__)
@@ -103,9 +103,10 @@ XT_API xt_dataset *xt_safetensors_dataset_at(const xt_src *src, const char *path
 XT_DEFAULTS_OF(xt_csv_opts)
 typedef struct XT_OPTIONS_ xt_csv_opts {
     size_t struct_size XT_SIZE(xt_csv_opts);
-    const char *x, *y; /* comma lists of names. x NULL: all columns that are not in y; y NULL: no labels */
+    const char *x XT_ZERO,
+        *y XT_ZERO; /* comma lists of names. x NULL: all columns that are not in y; y NULL: no labels */
     /* XT_F32, XT_F64, XT_I32, XT_I64. 0: x is XT_F32; y XT_I64 when all its values are whole numbers, else XT_F32 */
-    xt_dtype x_dtype, y_dtype;
+    xt_dtype x_dtype XT_ZERO, y_dtype XT_ZERO;
     char separator XT_IS(xt_csv_opts, separator); /* one byte between fields */
     /* default on; off: the first line is a row, and the columns' names are "0", "1", ... */
     xt_switch header XT_IS(xt_csv_opts, header);
@@ -150,10 +151,11 @@ XT_DEFAULTS_OF(xt_token_opts)
 typedef struct XT_OPTIONS_ xt_token_opts {
     size_t struct_size XT_SIZE(xt_token_opts);
     int64_t stride XT_IS(xt_token_opts, stride); /* tokens from a window to the next; -1 = seq */
-    xt_dtype dtype; /* XT_U8, XT_U16, XT_U32, XT_I32, XT_I64; 0 = PATH.json's, XT_U16 without one */
+    xt_dtype dtype XT_ZERO; /* XT_U8, XT_U16, XT_U32, XT_I32, XT_I64; 0 = PATH.json's, XT_U16 without one */
     /* a token of this number and above, or below 0, is an error; -1 = PATH.json's, any without one */
     int64_t vocab XT_IS(xt_token_opts, vocab);
-    xt_switch jitter; /* default off; on: each window begins at a random place of its stride, another each epoch */
+    xt_switch jitter
+        XT_ZERO; /* default off; on: each window begins at a random place of its stride, another each epoch */
 } xt_token_opts;
 /* xt_token_dataset("train.bin", 1024, .jitter = XT_ON) */
 #define xt_token_dataset(path, ...) XT_TOKEN_DATASET_(path, __VA_ARGS__, )
@@ -186,10 +188,10 @@ typedef struct XT_OPTIONS_ xt_tar_opts {
     int side XT_IS(xt_tar_opts, side); /* height and width of the pictures, 1 to 16384 */
     const char *image XT_IS(xt_tar_opts, image), *label XT_IS(xt_tar_opts, label); /* label NULL: no labels */
     /* makes x and y (NULL without labels, or when nobody wants them) of the specs below; on loader threads */
-    xt_status (*decode)(void *user, const xt_tar_sample *s, void *x, void *y);
-    void (*free_user)(void *user);
-    void *user;
-    xt_spec x, y; /* with .decode: of one sample */
+    xt_status (*decode)(void *user, const xt_tar_sample *s, void *x, void *y) XT_ZERO;
+    void (*free_user)(void *user) XT_ZERO;
+    void *user XT_ZERO;
+    xt_spec x XT_ZERO, y XT_ZERO; /* with .decode: of one sample */
 } xt_tar_opts;
 /* xt_tar_dataset("data/shard-{000000..000009}.tar", .side = 32) */
 #define xt_tar_dataset(...) XT_TAR_DATASET_(__VA_ARGS__, )
@@ -219,9 +221,9 @@ XT_API xt_dataset *xt_concat_datasets_at(const xt_src *src, int n, xt_dataset *c
 #define XT_DEFAULTS_xt_augment_opts(is)
 typedef struct XT_OPTIONS_ xt_augment_opts {
     size_t struct_size XT_SIZE(xt_augment_opts);
-    int crop_padding; /* 0 = no crop */
-    xt_switch flip; /* half of the pictures; default off */
-    const float *mean, *std; /* one a channel, copied; NULL = 0 and 1 */
+    int crop_padding XT_ZERO; /* 0 = no crop */
+    xt_switch flip XT_ZERO; /* half of the pictures; default off */
+    const float *mean XT_ZERO, *std XT_ZERO; /* one a channel, copied; NULL = 0 and 1 */
 } xt_augment_opts;
 #define xt_augment(...) XT_AUGMENT_(__VA_ARGS__, )
 #define XT_AUGMENT_(ds, ...) xt_augment_opt(XT_HERE, ds, XT_OPTS(xt_augment_opts, __VA_ARGS__))
@@ -233,16 +235,16 @@ XT_API xt_dataset *xt_augment_opt(const xt_src *src, xt_dataset *d, xt_augment_o
  * earlier on some rank is an error there. So is one that has no batch at all in an epoch. */
 /* A dataset whose samples have no numbers. */
 typedef struct xt_stream_desc {
-    size_t struct_size;
-    xt_spec x, y; /* of one sample; y.dtype 0 = no labels */
+    size_t struct_size XT_ZERO;
+    xt_spec x XT_ZERO, y XT_ZERO; /* of one sample; y.dtype 0 = no labels */
     /* begins the epoch; *out_state goes to the next two */
-    xt_status (*open)(void *user, int64_t epoch, void **out_state);
+    xt_status (*open)(void *user, int64_t epoch, void **out_state) XT_ZERO;
     /* fills x and y (NULL without labels), or sets *end and fills nothing */
-    xt_status (*next)(void *state, void *x, void *y, bool *end);
-    void (*close)(void *state); /* the epoch is over, or the loader goes */
-    void (*free_user)(void *user);
-    void *user;
-    const char *name; /* for messages; NULL = "stream" */
+    xt_status (*next)(void *state, void *x, void *y, bool *end) XT_ZERO;
+    void (*close)(void *state) XT_ZERO; /* the epoch is over, or the loader goes */
+    void (*free_user)(void *user) XT_ZERO;
+    void *user XT_ZERO;
+    const char *name XT_ZERO; /* for messages; NULL = "stream" */
 } xt_stream_desc;
 /* xt_stream_dataset(&desc): the struct is copied. Yours; NULL after an error, and then `user` is the caller's still. */
 #define xt_stream_dataset(...) xt_stream_dataset_at(XT_HERE, __VA_ARGS__)
@@ -318,7 +320,7 @@ XT_DEFAULTS_OF(xt_loader_opts)
 typedef struct XT_OPTIONS_ xt_loader_opts {
     size_t struct_size XT_SIZE(xt_loader_opts);
     int64_t batch XT_IS(xt_loader_opts, batch); /* per rank */
-    xt_switch shuffle; /* default off; reshuffled each epoch from (seed, epoch); not for streams */
+    xt_switch shuffle XT_ZERO; /* default off; reshuffled each epoch from (seed, epoch); not for streams */
     /* default on for a training loop's fixed shapes; XT_OFF keeps the short batch (one more program, said once), of as
      * many samples on each rank: up to ranks - 1 of an epoch are left out still (.pad_last leaves none) */
     xt_switch drop_last XT_IS(xt_loader_opts, drop_last);
@@ -331,16 +333,16 @@ typedef struct XT_OPTIONS_ xt_loader_opts {
     int64_t limit XT_IS(xt_loader_opts, limit); /* batches of an epoch; -1 = all */
     xt_switch shard XT_IS(xt_loader_opts, shard); /* default on: by rank */
     /* default off; on: no sample is left out, the last batch is filled up and b.mask tells; shapes stay fixed */
-    xt_switch pad_last;
+    xt_switch pad_last XT_ZERO;
     /* default off; on: all samples are put on the device once, and each step picks its batch there (one device; random
      * transforms are drawn once) */
-    xt_switch on_device;
-    xt_sampler sampler; /* which samples, and in what order; not together with .shuffle, and not for streams */
+    xt_switch on_device XT_ZERO;
+    xt_sampler sampler XT_ZERO; /* which samples, and in what order; not together with .shuffle, and not for streams */
     /* How many real tokens a sample has, of its host bytes (more: further fields): of its lengths, its loss mask, or
      * those that are no padding. They are summed in b.tokens. NULL: the sampler's lengths, or what the dataset knows.
      * On loader threads */
-    int64_t (*tokens)(void *user, const void *x, const void *y, void *const *more);
-    void *tokens_user; /* passed to tokens */
+    int64_t (*tokens)(void *user, const void *x, const void *y, void *const *more) XT_ZERO;
+    void *tokens_user XT_ZERO; /* passed to tokens */
 } xt_loader_opts;
 #define xt_loader_new(...) XT_LOADER_NEW_(__VA_ARGS__, )
 #define XT_LOADER_NEW_(ds, ...) xt_loader_opt(XT_HERE, ds, XT_OPTS(xt_loader_opts, __VA_ARGS__))
@@ -352,7 +354,7 @@ typedef struct XT_OPTIONS_ xt_sample_loader_opts {
     size_t struct_size XT_SIZE(xt_sample_loader_opts);
     int64_t batch XT_IS(xt_sample_loader_opts, batch); /* samples of a batch */
     int64_t count XT_IS(xt_sample_loader_opts, count); /* needed: batches of an epoch */
-    xt_spec x, y; /* of one sample; y.dtype 0 = no labels */
+    xt_spec x XT_ZERO, y XT_ZERO; /* of one sample; y.dtype 0 = no labels */
 } xt_sample_loader_opts;
 #define xt_sample_loader(...) xt_sample_loader_opt(XT_HERE, XT_OPTS(xt_sample_loader_opts, __VA_ARGS__))
 XT_API xt_loader *xt_sample_loader_opt(const xt_src *src, xt_sample_loader_opts o);
@@ -372,7 +374,7 @@ typedef enum xt_combined_mode {
 #define XT_DEFAULTS_xt_combined_opts(is)
 typedef struct XT_OPTIONS_ xt_combined_opts {
     size_t struct_size XT_SIZE(xt_combined_opts);
-    xt_combined_mode mode; /* how long an epoch is, and what comes from which loader */
+    xt_combined_mode mode XT_ZERO; /* how long an epoch is, and what comes from which loader */
 } xt_combined_opts;
 /* xt_combined_loader(2, ((xt_loader *[]){labelled, unlabelled}), .mode = XT_MAX_SIZE_CYCLE) */
 #define xt_combined_loader(n, ...) XT_COMBINED_LOADER_(n, __VA_ARGS__, )

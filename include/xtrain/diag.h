@@ -58,7 +58,7 @@ XT_API xt_memory_info xt_memory(void); /* of this process, now; no wait */
 XT_DEFAULTS_OF(xt_profile_opts)
 typedef struct XT_OPTIONS_ xt_profile_opts {
     size_t struct_size XT_SIZE(xt_profile_opts);
-    int64_t first; /* the first step it covers; one that is over, as 0 is: the next one */
+    int64_t first XT_ZERO; /* the first step it covers; one that is over, as 0 is: the next one */
     int64_t steps XT_IS(xt_profile_opts, steps); /* how many steps it covers */
 } xt_profile_opts;
 /* A trace of some steps: the host's phases and the device's ops with op, line, module, bytes, flops and share of the

@@ -26,17 +26,17 @@ XT_DEFAULTS_OF(xt_launch_opts)
 typedef struct XT_OPTIONS_ xt_launch_opts {
     size_t struct_size XT_SIZE(xt_launch_opts);
     /* 0 = device count; 1 = this process, for debugging; the count itself = a notice; other = an error */
-    int nprocs;
-    const char *device; /* NULL = XT_DEVICE */
+    int nprocs XT_ZERO;
+    const char *device XT_ZERO; /* NULL = XT_DEVICE */
     /* run symbol of a shared library in fresh processes instead of fn (fn NULL): works in a process with
      * threads or an open device. symbol is an xt_rank_fn with external linkage; its arg is arg_text */
-    const char *module, *symbol;
+    const char *module XT_ZERO, *symbol XT_ZERO;
     /* for module and symbol: a string each rank gets as arg; NULL = NULL (memory cannot travel, so xt_launch's arg
      * must be NULL) */
-    const char *arg_text;
+    const char *arg_text XT_ZERO;
     /* after a rank has failed, the group is started again so often; xt_fit then goes on from the last checkpoint. Not
      * for one rank */
-    int max_restarts;
+    int max_restarts XT_ZERO;
     /* seconds a rank may wait for the others to join; -1 = XT_TIMEOUT or 300 */
     double timeout XT_IS(xt_launch_opts, timeout);
 } xt_launch_opts;
@@ -57,11 +57,11 @@ XT_API int xt_launch_program(int n, char *const *argv, const char *hosts, int ma
 #define XT_DEFAULTS_xt_launch_on_hosts_opts(is)
 typedef struct XT_OPTIONS_ xt_launch_on_hosts_opts {
     size_t struct_size XT_SIZE(xt_launch_on_hosts_opts);
-    int n; /* ranks at most; 0 = as many as the hosts have slots for */
-    const char *hosts; /* "a,b" or "a:4,b:4" */
-    const char *hostfile; /* instead: a host a line, "a slots=4" (Open MPI), "a:4" or "a" */
-    int min_hosts, max_hosts; /* 0 = all of the list */
-    int max_restarts; /* as xt_launch's */
+    int n XT_ZERO; /* ranks at most; 0 = as many as the hosts have slots for */
+    const char *hosts XT_ZERO; /* "a,b" or "a:4,b:4" */
+    const char *hostfile XT_ZERO; /* instead: a host a line, "a slots=4" (Open MPI), "a:4" or "a" */
+    int min_hosts XT_ZERO, max_hosts XT_ZERO; /* 0 = all of the list */
+    int max_restarts XT_ZERO; /* as xt_launch's */
 } xt_launch_on_hosts_opts;
 #define xt_launch_on_hosts(...) XT_LAUNCH_ON_HOSTS_(__VA_ARGS__, )
 #define XT_LAUNCH_ON_HOSTS_(argv, ...) xt_launch_on_hosts_opt(argv, XT_OPTS(xt_launch_on_hosts_opts, __VA_ARGS__))

@@ -57,7 +57,7 @@ typedef struct XT_OPTIONS_ xt_cache_prune_opts {
     int64_t max_bytes XT_IS(xt_cache_prune_opts, max_bytes);
     /* files not used for so many days go; -1 = none for that */
     double older_days XT_IS(xt_cache_prune_opts, older_days);
-    bool damaged; /* files that xt_cache_each finds a problem with go */
+    bool damaged XT_ZERO; /* files that xt_cache_each finds a problem with go */
 } xt_cache_prune_opts;
 enum {
     XT_CACHE_NONE = 0 /* .max_bytes = XT_CACHE_NONE: every file goes */

@@ -306,7 +306,7 @@ typedef struct XT_OPTIONS_ xt_close_opts {
     size_t struct_size XT_SIZE(xt_close_opts);
     double rtol XT_IS(xt_close_opts, rtol); /* how far x may be from y, as a share of |y| */
     double atol XT_IS(xt_close_opts, atol); /* and beside it, whatever y is */
-    bool equal_nan; /* NaN is close to NaN */
+    bool equal_nan XT_ZERO; /* NaN is close to NaN */
 } xt_close_opts;
 #define xt_isclose(x, ...) XT_OPT2_(xt_isclose_at, xt_close_opts, x, __VA_ARGS__, ) /* |x - y| <= atol + rtol |y| */
 #define xt_allclose(x, ...) XT_OPT2_(xt_allclose_at, xt_close_opts, x, __VA_ARGS__, ) /* a bool tensor without dims */

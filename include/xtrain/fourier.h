@@ -44,7 +44,7 @@ XT_DEFAULTS_OF(xt_fft_opts)
 typedef struct XT_OPTIONS_ xt_fft_opts {
     size_t struct_size XT_SIZE(xt_fft_opts);
     int64_t n XT_IS(xt_fft_opts, n); /* the axis is cut or filled up to it; -1 = its size (irfft: 2 (size - 1)) */
-    xt_fft_norm norm; /* which direction is divided by n; default the inverse */
+    xt_fft_norm norm XT_ZERO; /* which direction is divided by n; default the inverse */
 } xt_fft_opts;
 #define xt_fft(x, ...) XT_OPT2N_(xt_fft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_fft(x, axis, .n, .norm) */
 #define xt_ifft(x, ...) XT_OPT2N_(xt_ifft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_ifft(x, axis, .n, .norm) */
@@ -103,11 +103,11 @@ typedef struct XT_OPTIONS_ xt_stft_opts {
     size_t struct_size XT_SIZE(xt_stft_opts);
     int64_t hop XT_IS(xt_stft_opts, hop); /* -1 = n_fft / 4 */
     int64_t win_length XT_IS(xt_stft_opts, win_length); /* -1 = n_fft; a shorter window stands in the middle */
-    xt_tensor window; /* [win_length]; none: ones */
+    xt_tensor window XT_ZERO; /* [win_length]; none: ones */
     xt_switch center XT_IS(xt_stft_opts, center); /* default on: frames are centred, the ends padded by n_fft / 2 */
-    bool zero_pad; /* with zeros; default: reflected */
-    bool normalized; /* divided by sqrt(n_fft) */
-    bool two_sided; /* n_fft frequencies; default n_fft / 2 + 1 */
+    bool zero_pad XT_ZERO; /* with zeros; default: reflected */
+    bool normalized XT_ZERO; /* divided by sqrt(n_fft) */
+    bool two_sided XT_ZERO; /* n_fft frequencies; default n_fft / 2 + 1 */
 } xt_stft_opts;
 /* xt_stft(x, n_fft, .hop): [...,samples] -> complex [...,frequencies,frames] */
 #define xt_stft(x, ...) XT_OPT2N_(xt_stft_at, xt_stft_opts, x, __VA_ARGS__, )

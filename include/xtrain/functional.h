@@ -34,18 +34,18 @@ XT_DEFAULTS_OF(xt_conv_opts)
 typedef struct XT_OPTIONS_ xt_conv_opts {
     size_t struct_size XT_SIZE(xt_conv_opts);
     int stride XT_IS(xt_conv_opts, stride);
-    int padding; /* on each side; default 0 */
+    int padding XT_ZERO; /* on each side; default 0 */
     int dilation XT_IS(xt_conv_opts, dilation);
     int groups XT_IS(xt_conv_opts, groups); /* must divide the channels of input and output */
     xt_switch bias XT_IS(xt_conv_opts, bias); /* default on (layers only) */
-    int strides[3], paddings[3], dilations[3];
-    int kernels[3]; /* layers only: instead of the kernel argument */
+    int strides[3] XT_ZERO, paddings[3] XT_ZERO, dilations[3] XT_ZERO;
+    int kernels[3] XT_ZERO; /* layers only: instead of the kernel argument */
     /* default off; on: as much padding as keeps the input's size (stride 1 only), one more behind than in
      * front when odd */
-    xt_switch same;
-    xt_pad_mode padding_mode; /* what the padding holds; transposed: zeros only */
-    int output_padding; /* transposed only: rows added behind, less than stride or dilation */
-    int output_paddings[3];
+    xt_switch same XT_ZERO;
+    xt_pad_mode padding_mode XT_ZERO; /* what the padding holds; transposed: zeros only */
+    int output_padding XT_ZERO; /* transposed only: rows added behind, less than stride or dilation */
+    int output_paddings[3] XT_ZERO;
 } xt_conv_opts;
 /* x: [N,C,H,W], weight: [O,C/groups,KH,KW], bias: [O] or none -> [N,O,H',W'] */
 #define xt_conv1d_fn(x, weight, ...) XT_CONV_FN_(1, x, weight, __VA_ARGS__, )
@@ -71,12 +71,12 @@ XT_DEFAULTS_OF(xt_pool_opts)
 typedef struct XT_OPTIONS_ xt_pool_opts {
     size_t struct_size XT_SIZE(xt_pool_opts);
     int stride XT_IS(xt_pool_opts, stride); /* -1 = the kernel size */
-    int padding; /* at most half the kernel; maxima see -inf there, averages 0 */
+    int padding XT_ZERO; /* at most half the kernel; maxima see -inf there, averages 0 */
     xt_switch count_include_pad XT_IS(xt_pool_opts, count_include_pad); /* average pooling: default on */
     int dilation XT_IS(xt_pool_opts, dilation); /* max pooling only */
-    xt_switch ceil_mode; /* default off: a last window that only partly fits counts too */
+    xt_switch ceil_mode XT_ZERO; /* default off: a last window that only partly fits counts too */
     int divisor XT_IS(xt_pool_opts, divisor); /* average pooling; -1 = the number of elements in the window */
-    int kernels[3], strides[3], paddings[3], dilations[3];
+    int kernels[3] XT_ZERO, strides[3] XT_ZERO, paddings[3] XT_ZERO, dilations[3] XT_ZERO;
 } xt_pool_opts;
 /* xt_max_pool2d(x, kernel, .stride = 2) on [N,C,H,W] */
 #define xt_max_pool1d(x, ...) XT_POOL_(0, 1, x, __VA_ARGS__, )
@@ -103,9 +103,9 @@ XT_DEFAULTS_OF(xt_unpool_opts)
 typedef struct XT_OPTIONS_ xt_unpool_opts {
     size_t struct_size XT_SIZE(xt_unpool_opts);
     int stride XT_IS(xt_unpool_opts, stride); /* -1 = the kernel size */
-    int padding; /* the pooling's */
-    int kernels[3], strides[3], paddings[3];
-    int64_t sizes[3]; /* of the result; default (size - 1) * stride - 2 padding + kernel */
+    int padding XT_ZERO; /* the pooling's */
+    int kernels[3] XT_ZERO, strides[3] XT_ZERO, paddings[3] XT_ZERO;
+    int64_t sizes[3] XT_ZERO; /* of the result; default (size - 1) * stride - 2 padding + kernel */
 } xt_unpool_opts;
 /* xt_max_unpool2d(y, indices, 2): [N,C,H,W] -> [N,C,2H,2W] */
 #define xt_max_unpool1d(x, indices, ...) XT_UNPOOL_(1, x, indices, __VA_ARGS__, )
@@ -148,10 +148,10 @@ XT_API xt_tensor xt_adaptive_max_pool_with_indices_at(const xt_src *src, int n_s
 #define XT_DEFAULTS_xt_fractional_opts(is)
 typedef struct XT_OPTIONS_ xt_fractional_opts {
     size_t struct_size XT_SIZE(xt_fractional_opts);
-    int64_t sizes[3]; /* of the result; further ones left out repeat the first */
-    double ratio; /* of the result's sizes to x's, in (0,1) */
-    int kernels[3]; /* one a dim, instead of `kernel` */
-    xt_tensor samples; /* [N,C,dims] in [0,1), as PyTorch's _random_samples; none: drawn */
+    int64_t sizes[3] XT_ZERO; /* of the result; further ones left out repeat the first */
+    double ratio XT_ZERO; /* of the result's sizes to x's, in (0,1) */
+    int kernels[3] XT_ZERO; /* one a dim, instead of `kernel` */
+    xt_tensor samples XT_ZERO; /* [N,C,dims] in [0,1), as PyTorch's _random_samples; none: drawn */
 } xt_fractional_opts;
 #define xt_fractional_max_pool2d(x, kernel, ...) XT_FRACTIONAL_(2, x, kernel, __VA_ARGS__, )
 #define xt_fractional_max_pool3d(x, kernel, ...) XT_FRACTIONAL_(3, x, kernel, __VA_ARGS__, )
@@ -175,10 +175,10 @@ typedef enum xt_resize {
 typedef struct XT_OPTIONS_ xt_interpolate_opts {
     size_t struct_size XT_SIZE(xt_interpolate_opts);
     /* default nearest; linear is PyTorch's linear, bilinear or trilinear by rank; cubic is for [N,C,H,W] */
-    xt_resize mode;
-    double scale; /* output size = floor(size * scale); or name the sizes: */
-    int64_t sizes[3]; /* of the result, one a dim; instead of scale */
-    xt_switch align_corners; /* linear and cubic; default off */
+    xt_resize mode XT_ZERO;
+    double scale XT_ZERO; /* output size = floor(size * scale); or name the sizes: */
+    int64_t sizes[3] XT_ZERO; /* of the result, one a dim; instead of scale */
+    xt_switch align_corners XT_ZERO; /* linear and cubic; default off */
 } xt_interpolate_opts;
 /* .scale = 2, .mode = XT_LINEAR */
 #define xt_interpolate(x, ...) xt_interpolate_at(XT_HERE, x, XT_OPTS(xt_interpolate_opts, __VA_ARGS__))

@@ -109,7 +109,7 @@ typedef struct XT_OPTIONS_ xt_norm_opts {
     /* running statistics, used in eval mode; default on (instance norm: off) */
     xt_switch track XT_IS(xt_norm_opts, track);
     /* default off; on: the running statistics are plain averages over all batches, whatever the momentum */
-    xt_switch cumulative;
+    xt_switch cumulative XT_ZERO;
     /* batch norm: statistics over the batches of all ranks; default: as xt_sync_batch_norm or the Trainer's
      * .sync_batchnorm say */
     xt_switch sync XT_IS(xt_norm_opts, sync);
@@ -190,13 +190,13 @@ XT_DEFAULTS_OF(xt_attention_opts)
 typedef struct XT_OPTIONS_ xt_attention_opts {
     size_t struct_size XT_SIZE(xt_attention_opts);
     int heads XT_IS(xt_attention_opts, heads); /* must divide C */
-    xt_switch causal; /* default off: row i sees columns <= i */
-    double dropout; /* of the attention weights, in training mode */
+    xt_switch causal XT_ZERO; /* default off: row i sees columns <= i */
+    double dropout XT_ZERO; /* of the attention weights, in training mode */
     /* Tiled attention (Rabe and Staats 2021; FlashAttention's arithmetic): positions whose scores are computed at a
      * time, so that memory for scores is T * tile, not T * T, and the backward pass computes them again. Must divide T,
      * if it is less than T; not with dropout in training. 0: all at once (the CPU device tiles such programs by
      * itself). Positions that a mesh divides are tiles already. */
-    int64_t tile;
+    int64_t tile XT_ZERO;
 } xt_attention_opts;
 /* GPT-2's: [B,T,C] -> [B,T,C]; layers name.c_attn, name.c_proj. INVALID_ARGUMENT for heads that do not divide C, and a
  * tile that does not divide T or comes with dropout. */
@@ -213,13 +213,13 @@ XT_DEFAULTS_OF(xt_mha_opts)
 typedef struct XT_OPTIONS_ xt_mha_opts {
     size_t struct_size XT_SIZE(xt_mha_opts);
     int heads XT_IS(xt_mha_opts, heads); /* must divide E */
-    double dropout; /* of the attention weights, in training mode */
+    double dropout XT_ZERO; /* of the attention weights, in training mode */
     xt_switch bias XT_IS(xt_mha_opts, bias); /* default on */
-    xt_switch batch_first; /* default off, as in PyTorch */
-    xt_switch causal; /* adds the causal mask */
-    xt_tensor key_padding_mask; /* [B,S]: bool, true = ignore this key; or floats to add */
-    xt_tensor attn_mask; /* [T,S] or [B*heads,T,S]: bool, true = may not be seen; or floats to add */
-    xt_tensor *out_weights; /* not NULL: receives the attention weights [B,T,S], averaged over heads */
+    xt_switch batch_first XT_ZERO; /* default off, as in PyTorch */
+    xt_switch causal XT_ZERO; /* adds the causal mask */
+    xt_tensor key_padding_mask XT_ZERO; /* [B,S]: bool, true = ignore this key; or floats to add */
+    xt_tensor attn_mask XT_ZERO; /* [T,S] or [B*heads,T,S]: bool, true = may not be seen; or floats to add */
+    xt_tensor *out_weights XT_ZERO; /* not NULL: receives the attention weights [B,T,S], averaged over heads */
 } xt_mha_opts;
 #define xt_multihead_attention(m, name, q, k, ...) XT_MHA_(m, name, q, k, __VA_ARGS__, )
 #define XT_MHA_(m, name, q, k, v, ...) \
@@ -236,13 +236,13 @@ typedef struct XT_OPTIONS_ xt_transformer_opts {
     int64_t feedforward XT_IS(xt_transformer_opts, feedforward); /* numbers between linear1 and linear2 */
     /* in training mode: of attention weights, behind the activation and in front of each sum */
     double dropout XT_IS(xt_transformer_opts, dropout);
-    xt_switch gelu; /* default off: ReLU; on: exact GELU */
-    xt_switch norm_first; /* default off */
-    xt_switch batch_first; /* default off */
-    xt_switch causal; /* of the self-attention */
+    xt_switch gelu XT_ZERO; /* default off: ReLU; on: exact GELU */
+    xt_switch norm_first XT_ZERO; /* default off */
+    xt_switch batch_first XT_ZERO; /* default off */
+    xt_switch causal XT_ZERO; /* of the self-attention */
     double eps XT_IS(xt_transformer_opts, eps); /* of the layer norms */
-    xt_tensor mask, key_padding_mask; /* of the self-attention: as in xt_mha_opts */
-    xt_tensor memory_mask, memory_key_padding_mask; /* decoder: of the attention over memory */
+    xt_tensor mask XT_ZERO, key_padding_mask XT_ZERO; /* of the self-attention: as in xt_mha_opts */
+    xt_tensor memory_mask XT_ZERO, memory_key_padding_mask XT_ZERO; /* decoder: of the attention over memory */
 } xt_transformer_opts;
 #define xt_transformer_encoder_layer(m, name, ...) XT_ENCODER_LAYER_(m, name, __VA_ARGS__, )
 #define XT_ENCODER_LAYER_(m, name, x, ...) \
@@ -273,7 +273,7 @@ typedef struct XT_OPTIONS_ xt_moe_opts {
     int top_k XT_IS(xt_moe_opts, top_k); /* experts for each token, at most as many as there are */
     int64_t hidden XT_IS(xt_moe_opts, hidden); /* -1: 4 C */
     double capacity_factor XT_IS(xt_moe_opts, capacity_factor); /* 0: a place for every token, none is dropped */
-    xt_switch relu; /* default off: GELU in the tanh form; on: ReLU */
+    xt_switch relu XT_ZERO; /* default off: GELU in the tanh form; on: ReLU */
 } xt_moe_opts;
 #define xt_moe(m, name, ...) XT_MOE_(m, name, __VA_ARGS__, )
 #define XT_MOE_(m, name, x, ...) xt_moe_at(XT_HERE, m, name, x, XT_OPTS(xt_moe_opts, __VA_ARGS__))
@@ -309,8 +309,8 @@ typedef struct XT_OPTIONS_ xt_pipeline_opts {
     size_t struct_size XT_SIZE(xt_pipeline_opts);
     int64_t layers XT_IS(xt_pipeline_opts, layers); /* which the stages divide */
     int64_t microbatches XT_IS(xt_pipeline_opts, microbatches); /* which divide the batch, as often as it is divided */
-    xt_pipeline_schedule schedule; /* default XT_GPIPE; XT_ONE_F_ONE_B: of xt_pipeline_loss */
-    void *user; /* passed to fn, and to the head */
+    xt_pipeline_schedule schedule XT_ZERO; /* default XT_GPIPE; XT_ONE_F_ONE_B: of xt_pipeline_loss */
+    void *user XT_ZERO; /* passed to fn, and to the head */
 } xt_pipeline_opts;
 #define xt_pipeline(m, name, x, ...) XT_PIPELINE_(m, name, x, __VA_ARGS__, )
 #define XT_PIPELINE_(m, name, x, fn, ...) \
@@ -349,7 +349,7 @@ typedef struct XT_OPTIONS_ xt_sinusoidal_opts {
     double scale XT_IS(xt_sinusoidal_opts, scale); /* factor of t */
     /* 1: the last wave has that longest length; 0: the one that would come next has */
     double downscale_freq_shift XT_IS(xt_sinusoidal_opts, downscale_freq_shift);
-    xt_switch flip_sin_to_cos; /* default off; on: cosines in front */
+    xt_switch flip_sin_to_cos XT_ZERO; /* default off; on: cosines in front */
 } xt_sinusoidal_opts;
 #define xt_sinusoidal_embedding(t, ...) XT_SINUSOIDAL_(t, __VA_ARGS__, )
 #define XT_SINUSOIDAL_(t, dim, ...) \
@@ -360,9 +360,9 @@ XT_API xt_tensor xt_sinusoidal_embedding_at(const xt_src *src, xt_tensor t, int6
 #define XT_DEFAULTS_xt_rotary_opts(is)
 typedef struct XT_OPTIONS_ xt_rotary_opts {
     size_t struct_size XT_SIZE(xt_rotary_opts);
-    double offset; /* of the first row's position; a number that changes from step to step becomes data */
-    xt_tensor positions; /* instead: integers or floats that broadcast to [...,T], as [T] and [B,1,T] do */
-    xt_switch interleaved; /* default off; on: the pairs are (x[2i], x[2i+1]) (GPT-J's layout) */
+    double offset XT_ZERO; /* of the first row's position; a number that changes from step to step becomes data */
+    xt_tensor positions XT_ZERO; /* instead: integers or floats that broadcast to [...,T], as [T] and [B,1,T] do */
+    xt_switch interleaved XT_ZERO; /* default off; on: the pairs are (x[2i], x[2i+1]) (GPT-J's layout) */
 } xt_rotary_opts;
 #define xt_rotary(x, ...) XT_ROTARY_(x, __VA_ARGS__, )
 #define XT_ROTARY_(x, base, ...) xt_rotary_opt(XT_HERE, x, XT_NUMBER_(base), XT_OPTS(xt_rotary_opts, __VA_ARGS__))
@@ -379,7 +379,7 @@ XT_DEFAULTS_OF(xt_adaptive_softmax_opts)
 typedef struct XT_OPTIONS_ xt_adaptive_softmax_opts {
     size_t struct_size XT_SIZE(xt_adaptive_softmax_opts);
     double div_value XT_IS(xt_adaptive_softmax_opts, div_value); /* cluster i works on D / div_value^(i+1) numbers */
-    xt_switch head_bias; /* default off */
+    xt_switch head_bias XT_ZERO; /* default off */
 } xt_adaptive_softmax_opts;
 /* What xt_adaptive_log_softmax gives. */
 typedef struct xt_adaptive_softmax_out {
@@ -411,20 +411,20 @@ XT_DEFAULTS_OF(xt_rnn_opts)
 typedef struct XT_OPTIONS_ xt_rnn_opts {
     size_t struct_size XT_SIZE(xt_rnn_opts);
     int layers XT_IS(xt_rnn_opts, layers); /* stacked: each reads the outputs of the one before; 1 and above */
-    xt_switch bidirectional; /* default off */
-    xt_switch batch_first; /* default off: x is [T,B,I]; on: [B,T,I]; without B: [T,I] */
+    xt_switch bidirectional XT_ZERO; /* default off */
+    xt_switch batch_first XT_ZERO; /* default off: x is [T,B,I]; on: [B,T,I]; without B: [T,I] */
     xt_switch bias XT_IS(xt_rnn_opts, bias); /* default on */
-    double dropout; /* between layers, in training mode */
-    xt_switch relu; /* plain RNN: default off (tanh) */
-    xt_tensor h0, c0; /* [layers*directions,B,hidden]; none = zeros */
+    double dropout XT_ZERO; /* between layers, in training mode */
+    xt_switch relu XT_ZERO; /* plain RNN: default off (tanh) */
+    xt_tensor h0 XT_ZERO, c0 XT_ZERO; /* [layers*directions,B,hidden]; none = zeros */
     /* LSTM: 0 = off; [1,hidden): h and output have so many numbers instead of hidden (weight_hr_l0 projects) */
-    int64_t proj_size;
+    int64_t proj_size XT_ZERO;
     /* default: sequences of 8 steps and more are a loop, whose program does not grow with them; off: always unrolled */
     xt_switch loop XT_IS(xt_rnn_opts, loop);
     /* integers [B] (one for [T,I]): how many steps of each sequence there are, as in a packed sequence. Rows behind its
      * end are zeros in the output and never read, the last states are those at its end, and the reverse direction
      * begins there; none = all T. Whole layers only */
-    xt_tensor lengths;
+    xt_tensor lengths XT_ZERO;
 } xt_rnn_opts;
 /* What recurrent layers and cells give. */
 typedef struct xt_rnn_out {
@@ -468,8 +468,8 @@ XT_API xt_rnn_out xt_rnn_cell_at(const xt_src *src, xt_rnn_kind kind, xt_module 
  * xt_sub(m, "layers", i), a ModuleDict xt_sub(xt_sub(m, "heads", -1), key, -1). */
 /* One function of a row of them, with what it gets as `user`. */
 typedef struct xt_stage {
-    xt_module_fn fn; /* NULL ends the row */
-    void *user;
+    xt_module_fn fn XT_ZERO; /* NULL ends the row */
+    void *user XT_ZERO;
 } xt_stage;
 enum {
     XT_MAX_STAGES = 64 /* functions of one xt_sequential at most */

@@ -39,7 +39,7 @@ XT_DEFAULTS_OF(xt_addmm_opts)
 typedef struct XT_OPTIONS_ xt_addmm_opts {
     size_t struct_size XT_SIZE(xt_addmm_opts);
     double alpha XT_IS(xt_addmm_opts, alpha), beta XT_IS(xt_addmm_opts, beta); /* beta c + alpha x y */
-    bool no_input; /* beta 0: c only says the shape */
+    bool no_input XT_ZERO; /* beta 0: c only says the shape */
 } xt_addmm_opts;
 #define xt_addmm(c, x, ...) XT_OPT3_(xt_addmm_at, xt_addmm_opts, c, x, __VA_ARGS__, )
 #define xt_baddbmm(c, x, ...) XT_OPT3_(xt_baddbmm_at, xt_addmm_opts, c, x, __VA_ARGS__, )
@@ -66,10 +66,10 @@ XT_API xt_tensor xt_cholesky_solve_at(const xt_src *src, xt_tensor y, xt_tensor 
 #define XT_DEFAULTS_xt_triangular_opts(is)
 typedef struct XT_OPTIONS_ xt_triangular_opts {
     size_t struct_size XT_SIZE(xt_triangular_opts);
-    bool upper; /* a is its upper triangle; else the lower one: the other is not read */
-    bool transpose; /* a's transpose in place of a */
-    bool unit_diagonal; /* its diagonal counts as ones and is not read */
-    bool right; /* x a = y instead of a x = y */
+    bool upper XT_ZERO; /* a is its upper triangle; else the lower one: the other is not read */
+    bool transpose XT_ZERO; /* a's transpose in place of a */
+    bool unit_diagonal XT_ZERO; /* its diagonal counts as ones and is not read */
+    bool right XT_ZERO; /* x a = y instead of a x = y */
 } xt_triangular_opts;
 #define xt_triangular_solve(a, ...) XT_OPT2_(xt_triangular_solve_at, xt_triangular_opts, a, __VA_ARGS__, )
 XT_API xt_tensor xt_triangular_solve_at(const xt_src *src, xt_tensor a, xt_tensor y, xt_triangular_opts o);
@@ -99,13 +99,13 @@ typedef struct XT_OPTIONS_ xt_svd_opts {
 #define XT_DEFAULTS_xt_eigh_opts(is)
 typedef struct XT_OPTIONS_ xt_eigh_opts {
     size_t struct_size XT_SIZE(xt_eigh_opts);
-    bool upper; /* read the upper triangle; default: the lower one */
+    bool upper XT_ZERO; /* read the upper triangle; default: the lower one */
 } xt_eigh_opts;
 #define XT_DEFAULTS_xt_qr_opts(is)
 typedef struct XT_OPTIONS_ xt_qr_opts {
     size_t struct_size XT_SIZE(xt_qr_opts);
     /* q [...,m,m], r [...,m,n]; default: [...,m,k] and [...,k,n]. With m > n a complete q has no derivative */
-    bool complete;
+    bool complete XT_ZERO;
 } xt_qr_opts;
 /* s [...,k] falling, real: x = u diag(s) vh */
 #define xt_linalg_svd(x, out_u, out_s, ...) XT_SVD_(x, out_u, out_s, __VA_ARGS__, )
@@ -130,11 +130,12 @@ XT_API xt_tensor xt_linalg_eigvalsh_at(const xt_src *src, xt_tensor x, xt_eigh_o
 XT_DEFAULTS_OF(xt_sdpa_opts)
 typedef struct XT_OPTIONS_ xt_sdpa_opts {
     size_t struct_size XT_SIZE(xt_sdpa_opts);
-    xt_tensor mask; /* broadcasts to [...,L,S]: bool (true: may be seen) or floats to be added; none: everything */
-    xt_switch causal; /* query i sees keys 0 .. i; default off; not beside a mask */
+    xt_tensor mask
+        XT_ZERO; /* broadcasts to [...,L,S]: bool (true: may be seen) or floats to be added; none: everything */
+    xt_switch causal XT_ZERO; /* query i sees keys 0 .. i; default off; not beside a mask */
     double scale XT_IS(xt_sdpa_opts, scale); /* XT_AUTO: 1 / sqrt(E) */
-    double dropout; /* of the weights, always applied: give it in training only */
-    bool enable_gqa; /* q has several heads (dim -3) for each of k and v */
+    double dropout XT_ZERO; /* of the weights, always applied: give it in training only */
+    bool enable_gqa XT_ZERO; /* q has several heads (dim -3) for each of k and v */
 } xt_sdpa_opts;
 /* softmax(q k^T scale + mask) v: q [...,L,E], k [...,S,E], v [...,S,F] -> [...,L,F]. A row that may see nothing
  * gives zeros. */

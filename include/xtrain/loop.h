@@ -40,12 +40,12 @@ XT_DEFAULTS_OF(xt_scan_opts)
 typedef struct XT_OPTIONS_ xt_scan_opts {
     size_t struct_size XT_SIZE(xt_scan_opts);
     /* default off; on: from the last slice to the first; y of slice t still is row t of its stack */
-    xt_switch reverse;
+    xt_switch reverse XT_ZERO;
     /* number of steps; -1 = the first dim of the inputs, which must agree with it. Needed where there are no inputs */
     int64_t length XT_IS(xt_scan_opts, length);
     /* default off; on: the backward pass computes products and convolutions again too: less memory, more time */
-    xt_switch recompute;
-    void *user; /* passed to fn */
+    xt_switch recompute XT_ZERO;
+    void *user XT_ZERO; /* passed to fn */
 } xt_scan_opts;
 /* carry[n_carry]: the first states; replaced by the last ones. xs[n_x]: [T,...], any dtypes. ys[n_y]: filled with
  * stacks [T,...]. Any of the counts may be 0 (its array is not read). With 0 steps the carry stays and stacks have no
@@ -78,7 +78,7 @@ XT_DEFAULTS_OF(xt_while_opts)
 typedef struct XT_OPTIONS_ xt_while_opts {
     size_t struct_size XT_SIZE(xt_while_opts);
     int64_t max_steps XT_IS(xt_while_opts, max_steps); /* -1: as many as it takes */
-    void *user; /* passed to both */
+    void *user XT_ZERO; /* passed to both */
 } xt_while_opts;
 #define xt_while(cond, fn, n, ...) XT_WHILE_(cond, fn, n, __VA_ARGS__, )
 #define XT_WHILE_(cond, fn, n, state, ...) \

@@ -29,10 +29,10 @@ extern "C" {
 XT_DEFAULTS_OF(xt_class_loss_opts)
 typedef struct XT_OPTIONS_ xt_class_loss_opts {
     size_t struct_size XT_SIZE(xt_class_loss_opts);
-    xt_reduce reduction;
-    xt_tensor weight; /* [C], one factor a class; none = 1 */
+    xt_reduce reduction XT_ZERO;
+    xt_tensor weight XT_ZERO; /* [C], one factor a class; none = 1 */
     int64_t ignore_index XT_IS(xt_class_loss_opts, ignore_index); /* labels that count for nothing */
-    double label_smoothing; /* cross entropy only: [0,1] */
+    double label_smoothing XT_ZERO; /* cross entropy only: [0,1] */
     /* of the classes; XT_AXIS_AUTO: found from the shapes (probabilities: 1) */
     int axis XT_IS(xt_class_loss_opts, axis);
 } xt_class_loss_opts;
@@ -50,10 +50,10 @@ XT_API xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_ten
 XT_DEFAULTS_OF(xt_multi_margin_opts)
 typedef struct XT_OPTIONS_ xt_multi_margin_opts {
     size_t struct_size XT_SIZE(xt_multi_margin_opts);
-    xt_reduce reduction;
+    xt_reduce reduction XT_ZERO;
     int p XT_IS(xt_multi_margin_opts, p); /* 1 or 2 */
     double margin XT_IS(xt_multi_margin_opts, margin); /* how far the label's score is to be above each other one */
-    xt_tensor weight; /* [C] */
+    xt_tensor weight XT_ZERO; /* [C] */
 } xt_multi_margin_opts;
 /* [N,C] or [C], labels [N] or []: sum over the other classes of max(0, margin - x[label] + x[j])^p / C. */
 #define xt_multi_margin_loss(x, ...) XT_MULTI_MARGIN_LOSS_(x, __VA_ARGS__, )
@@ -64,9 +64,9 @@ XT_API xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tens
 #define XT_DEFAULTS_xt_ctc_opts(is)
 typedef struct XT_OPTIONS_ xt_ctc_opts {
     size_t struct_size XT_SIZE(xt_ctc_opts);
-    xt_reduce reduction; /* XT_MEAN: each loss over its target's length, then over the batch */
-    int64_t blank; /* the blank class; default 0 */
-    xt_switch zero_infinity; /* impossible alignments count 0 and have no gradient; default off: infinite */
+    xt_reduce reduction XT_ZERO; /* XT_MEAN: each loss over its target's length, then over the batch */
+    int64_t blank XT_ZERO; /* the blank class; default 0 */
+    xt_switch zero_infinity XT_ZERO; /* impossible alignments count 0 and have no gradient; default off: infinite */
 } xt_ctc_opts;
 /* Connectionist temporal classification: log_probs [T,N,C] (of xt_log_softmax), int targets [N,S] padded with anything
  * that is a class, int lengths [N] each. One recorded step a time: meant for T up to a few hundred. */
@@ -81,7 +81,7 @@ XT_API xt_tensor xt_ctc_loss_at(const xt_src *src, xt_tensor log_probs, xt_tenso
 #define XT_DEFAULTS_xt_loss_opts(is)
 typedef struct XT_OPTIONS_ xt_loss_opts {
     size_t struct_size XT_SIZE(xt_loss_opts);
-    xt_reduce reduction;
+    xt_reduce reduction XT_ZERO;
 } xt_loss_opts;
 #define xt_mse_loss(x, ...) XT_MSE_LOSS_(x, __VA_ARGS__, ) /* (x - y)^2 */
 #define XT_MSE_LOSS_(x, y, ...) xt_mse_loss_at(XT_HERE, x, y, XT_OPTS(xt_loss_opts, __VA_ARGS__))
@@ -96,7 +96,7 @@ XT_API xt_tensor xt_soft_margin_loss_at(const xt_src *src, xt_tensor x, xt_tenso
 XT_DEFAULTS_OF(xt_smooth_l1_opts)
 typedef struct XT_OPTIONS_ xt_smooth_l1_opts {
     size_t struct_size XT_SIZE(xt_smooth_l1_opts);
-    xt_reduce reduction;
+    xt_reduce reduction XT_ZERO;
     double beta XT_IS(xt_smooth_l1_opts, beta); /* below it the loss is d^2 / (2 beta), above |d| - beta/2 */
 } xt_smooth_l1_opts;
 #define xt_smooth_l1_loss(x, ...) XT_SMOOTH_L1_LOSS_(x, __VA_ARGS__, )
@@ -106,7 +106,7 @@ XT_API xt_tensor xt_smooth_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor 
 XT_DEFAULTS_OF(xt_huber_opts)
 typedef struct XT_OPTIONS_ xt_huber_opts {
     size_t struct_size XT_SIZE(xt_huber_opts);
-    xt_reduce reduction;
+    xt_reduce reduction XT_ZERO;
     double delta XT_IS(xt_huber_opts, delta); /* below it d^2 / 2, above delta (|d| - delta/2) */
 } xt_huber_opts;
 #define xt_huber_loss(x, ...) XT_HUBER_LOSS_(x, __VA_ARGS__, )
@@ -115,9 +115,9 @@ XT_API xt_tensor xt_huber_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, x
 #define XT_DEFAULTS_xt_bce_opts(is)
 typedef struct XT_OPTIONS_ xt_bce_opts {
     size_t struct_size XT_SIZE(xt_bce_opts);
-    xt_reduce reduction;
-    xt_tensor weight; /* a factor an element; broadcast to x */
-    xt_tensor pos_weight; /* with logits only: a factor of the positive part, usually [C]; broadcast to x */
+    xt_reduce reduction XT_ZERO;
+    xt_tensor weight XT_ZERO; /* a factor an element; broadcast to x */
+    xt_tensor pos_weight XT_ZERO; /* with logits only: a factor of the positive part, usually [C]; broadcast to x */
 } xt_bce_opts;
 /* x are probabilities in [0,1]; logarithms are cut at -100, as PyTorch. What is outside gives NaN, the gradient too: a
  * sigmoid was forgotten, or xt_bce_with_logits is meant. */
@@ -131,8 +131,8 @@ XT_API xt_tensor xt_bce_with_logits_at(const xt_src *src, xt_tensor x, xt_tensor
 typedef struct XT_OPTIONS_ xt_kl_div_opts {
     size_t struct_size XT_SIZE(xt_kl_div_opts);
     /* XT_MEAN is over all elements, as PyTorch; XT_BATCH_MEAN divides by dim 0 and is the true divergence */
-    xt_reduce reduction;
-    xt_switch log_target; /* y are logarithms too; default off */
+    xt_reduce reduction XT_ZERO;
+    xt_switch log_target XT_ZERO; /* y are logarithms too; default off */
 } xt_kl_div_opts;
 #define xt_kl_div(log_probs, ...) XT_KL_DIV_(log_probs, __VA_ARGS__, ) /* y (log y - log_probs) */
 #define XT_KL_DIV_(log_probs, y, ...) xt_kl_div_at(XT_HERE, log_probs, y, XT_OPTS(xt_kl_div_opts, __VA_ARGS__))
@@ -141,9 +141,9 @@ XT_API xt_tensor xt_kl_div_at(const xt_src *src, xt_tensor log_probs, xt_tensor 
 XT_DEFAULTS_OF(xt_poisson_nll_opts)
 typedef struct XT_OPTIONS_ xt_poisson_nll_opts {
     size_t struct_size XT_SIZE(xt_poisson_nll_opts);
-    xt_reduce reduction;
+    xt_reduce reduction XT_ZERO;
     xt_switch log_input XT_IS(xt_poisson_nll_opts, log_input); /* default on: exp(x) - y x; off: x - y log(x + eps) */
-    xt_switch full; /* adds Stirling's term for y > 1; default off */
+    xt_switch full XT_ZERO; /* adds Stirling's term for y > 1; default off */
     double eps XT_IS(xt_poisson_nll_opts, eps); /* keeps the logarithm from 0; with log_input off */
 } xt_poisson_nll_opts;
 #define xt_poisson_nll_loss(x, ...) XT_POISSON_NLL_LOSS_(x, __VA_ARGS__, )
@@ -153,8 +153,8 @@ XT_API xt_tensor xt_poisson_nll_loss_at(const xt_src *src, xt_tensor x, xt_tenso
 XT_DEFAULTS_OF(xt_gaussian_nll_opts)
 typedef struct XT_OPTIONS_ xt_gaussian_nll_opts {
     size_t struct_size XT_SIZE(xt_gaussian_nll_opts);
-    xt_reduce reduction;
-    xt_switch full; /* adds log(2 pi)/2; default off */
+    xt_reduce reduction XT_ZERO;
+    xt_switch full XT_ZERO; /* adds log(2 pi)/2; default off */
     double eps XT_IS(xt_gaussian_nll_opts, eps); /* smaller variances count as this (their gradient is not cut) */
 } xt_gaussian_nll_opts;
 /* x, y of one shape; variance of that shape, or with last dim 1 or missing: (log var + (x - y)^2 / var) / 2. */
@@ -169,7 +169,7 @@ XT_API xt_tensor xt_gaussian_nll_loss_at(const xt_src *src, xt_tensor x, xt_tens
 XT_DEFAULTS_OF(xt_margin_opts)
 typedef struct XT_OPTIONS_ xt_margin_opts {
     size_t struct_size XT_SIZE(xt_margin_opts);
-    xt_reduce reduction;
+    xt_reduce reduction XT_ZERO;
     double margin XT_IS(xt_margin_opts, margin); /* XT_AUTO: 0; hinge embedding: 1 */
 } xt_margin_opts;
 /* y = 1: x; y = -1: max(0, margin - x) */
@@ -193,11 +193,11 @@ XT_API xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt
 XT_DEFAULTS_OF(xt_triplet_opts)
 typedef struct XT_OPTIONS_ xt_triplet_opts {
     size_t struct_size XT_SIZE(xt_triplet_opts);
-    xt_reduce reduction;
+    xt_reduce reduction XT_ZERO;
     double margin XT_IS(xt_triplet_opts, margin); /* how much farther the negative is to be than the positive */
     double p XT_IS(xt_triplet_opts, p); /* the distance's norm */
     double eps XT_IS(xt_triplet_opts, eps); /* added to each difference, so that a distance of 0 has a gradient */
-    xt_switch swap; /* also from positive to negative, the smaller one counts; default off */
+    xt_switch swap XT_ZERO; /* also from positive to negative, the smaller one counts; default off */
 } xt_triplet_opts;
 /* [N,D] each: max(0, d(a,p) - d(a,n) + margin) */
 #define xt_triplet_margin_loss(anchor, positive, ...) XT_TRIPLET_MARGIN_LOSS_(anchor, positive, __VA_ARGS__, )
@@ -208,8 +208,8 @@ XT_API xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, 
 #define XT_DEFAULTS_xt_multilabel_opts(is)
 typedef struct XT_OPTIONS_ xt_multilabel_opts {
     size_t struct_size XT_SIZE(xt_multilabel_opts);
-    xt_reduce reduction;
-    xt_tensor weight; /* [C], soft margin only */
+    xt_reduce reduction XT_ZERO;
+    xt_tensor weight XT_ZERO; /* [C], soft margin only */
 } xt_multilabel_opts;
 /* [N,C] each, y = 0 or 1: the mean over classes of the binary cross entropy with logits. */
 #define xt_multilabel_soft_margin_loss(x, ...) XT_MULTILABEL_SOFT_MARGIN_LOSS_(x, __VA_ARGS__, )

@@ -21,9 +21,9 @@ typedef struct XT_OPTIONS_ xt_log_opts {
      * the row before */
     xt_switch on_step XT_IS(xt_log_opts, on_step);
     xt_switch on_epoch XT_IS(xt_log_opts, on_epoch); /* default: off in training, on in validation */
-    xt_reduce reduce; /* default mean, weighted by batch size; up to XT_LAST */
-    xt_switch sync_dist; /* default off: one collective for all metrics when a row is due */
-    xt_switch prog_bar; /* default off; shows the newest value that has arrived, never reads one */
+    xt_reduce reduce XT_ZERO; /* default mean, weighted by batch size; up to XT_LAST */
+    xt_switch sync_dist XT_ZERO; /* default off: one collective for all metrics when a row is due */
+    xt_switch prog_bar XT_ZERO; /* default off; shows the newest value that has arrived, never reads one */
     /* weight of the mean; -1 = the current batch's size, of tensors and numbers alike; in hooks between steps 1 */
     int64_t batch_size XT_IS(xt_log_opts, batch_size);
 } xt_log_opts;

@@ -126,13 +126,13 @@ XT_API XT_CHECK xt_status(xt_load)(xt_module *m, const char *path);
 #define XT_DEFAULTS_xt_save_opts(is)
 typedef struct XT_OPTIONS_ xt_save_opts {
     size_t struct_size XT_SIZE(xt_save_opts);
-    const char *prefix; /* names in the file begin with this ("transformer."); NULL = nothing */
+    const char *prefix XT_ZERO; /* names in the file begin with this ("transformer."); NULL = nothing */
     /* matrices whose names in the module fit this pattern ('*', '?') lie in the file the other way round: Hugging
      * Face's GPT-2 is "h.*.c_*.weight"; NULL = none */
-    const char *transposed;
+    const char *transposed XT_ZERO;
     /* bytes: a larger module becomes NAME-00001-of-00002.safetensors, ..., and NAME.safetensors.index.json (`path` is
      * NAME.safetensors, of which there is none then); 0 = one file, whatever its size */
-    int64_t max_shard_size;
+    int64_t max_shard_size XT_ZERO;
 } xt_save_opts;
 #define xt_save_with(m, ...) XT_SAVE_WITH_(m, __VA_ARGS__, )
 #define XT_SAVE_WITH_(m, path, ...) xt_save_opt_at(XT_HERE, m, path, XT_OPTS(xt_save_opts, __VA_ARGS__))
@@ -151,14 +151,14 @@ typedef struct XT_OPTIONS_ xt_load_opts {
     size_t struct_size XT_SIZE(xt_load_opts);
     /* default on; off needs a built module (a pass has run, or xt_module_build) */
     xt_switch strict XT_IS(xt_load_opts, strict);
-    const char *prefix; /* names in the file begin with this ("transformer."); others are left alone */
+    const char *prefix XT_ZERO; /* names in the file begin with this ("transformer."); others are left alone */
     /* tensors whose names in the module fit this pattern ('*', '?') are matrices the file has the other way
      * round; NULL = none */
-    const char *transposed;
-    xt_load_report *report; /* not NULL: filled in, also when nothing is loaded */
+    const char *transposed XT_ZERO;
+    xt_load_report *report XT_ZERO; /* not NULL: filled in, also when nothing is loaded */
     /* names by rules, before .prefix is looked for: "OLD=NEW,OLD=NEW", the first whose OLD fits counts; each '*' of OLD
      * matches any text, those of NEW stand for what they matched, in order ("model.*=*,lm_head.*=head.*") */
-    const char *rename;
+    const char *rename XT_ZERO;
 } xt_load_opts;
 #define xt_load_with(m, ...) XT_LOAD_WITH_(m, __VA_ARGS__, )
 #define XT_LOAD_WITH_(m, path, ...) xt_load_opt_at(XT_HERE, m, path, XT_OPTS(xt_load_opts, __VA_ARGS__))
@@ -169,17 +169,17 @@ XT_API XT_CHECK xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const 
 #define XT_DEFAULTS_xt_convert_opts(is)
 typedef struct XT_OPTIONS_ xt_convert_opts {
     size_t struct_size XT_SIZE(xt_convert_opts);
-    xt_dtype dtype; /* of tensors of floats; 0 = as they are */
-    const char *rename; /* as xt_load_opts */
-    const char *keep, *leave_out; /* names that fit are written, or are not; NULL = all, none */
-    const char *transposed; /* matrices whose old names fit become [columns,rows]; NULL = none */
+    xt_dtype dtype XT_ZERO; /* of tensors of floats; 0 = as they are */
+    const char *rename XT_ZERO; /* as xt_load_opts */
+    const char *keep XT_ZERO, *leave_out XT_ZERO; /* names that fit are written, or are not; NULL = all, none */
+    const char *transposed XT_ZERO; /* matrices whose old names fit become [columns,rows]; NULL = none */
     /* the name that an xt_pipeline was given, "h": h.attn.weight [12,...] becomes h.0.attn.weight to h.11.attn.weight,
      * as the blocks of a loop are called, before the other options look at names; NULL = none */
-    const char *unstacked;
-    int64_t max_shard_size; /* as xt_save_opts */
+    const char *unstacked XT_ZERO;
+    int64_t max_shard_size XT_ZERO; /* as xt_save_opts */
     /* a folder with an adapter of LoRA's (xt_lora_save, or the library peft): its products are added to the weights
      * that they stand beside, in f32, and are no tensors of their own any more; NULL = none */
-    const char *merge;
+    const char *merge XT_ZERO;
 } xt_convert_opts;
 #define xt_convert_weights(from, ...) XT_CONVERT_WEIGHTS_(from, __VA_ARGS__, )
 #define XT_CONVERT_WEIGHTS_(from, to, ...) xt_convert_weights_opt(from, to, XT_OPTS(xt_convert_opts, __VA_ARGS__))
@@ -230,7 +230,7 @@ typedef struct XT_OPTIONS_ xt_spectral_norm_opts {
     size_t struct_size XT_SIZE(xt_spectral_norm_opts);
     int n_power_iterations XT_IS(xt_spectral_norm_opts, n_power_iterations); /* in each training pass */
     double eps XT_IS(xt_spectral_norm_opts, eps); /* smaller norms count as this */
-    int dim; /* whose indices are the rows; default 0. PyTorch takes 1 for transposed convolutions */
+    int dim XT_ZERO; /* whose indices are the rows; default 0. PyTorch takes 1 for transposed convolutions */
 } xt_spectral_norm_opts;
 #define xt_spectral_norm(m, ...) XT_SPECTRAL_NORM_(m, __VA_ARGS__, )
 #define XT_SPECTRAL_NORM_(m, pattern, ...) \
@@ -250,7 +250,7 @@ typedef enum xt_orthogonal_map {
 XT_DEFAULTS_OF(xt_orthogonal_opts)
 typedef struct XT_OPTIONS_ xt_orthogonal_opts {
     size_t struct_size XT_SIZE(xt_orthogonal_opts);
-    xt_orthogonal_map orthogonal_map; /* how the matrix is made of the parameter */
+    xt_orthogonal_map orthogonal_map XT_ZERO; /* how the matrix is made of the parameter */
     /* default on; off: the map alone, with which only Householder's can begin as a given matrix */
     xt_switch use_trivialization XT_IS(xt_orthogonal_opts, use_trivialization);
 } xt_orthogonal_opts;
@@ -278,7 +278,7 @@ XT_DEFAULTS_OF(xt_fuse_opts)
 typedef struct XT_OPTIONS_ xt_fuse_opts {
     size_t struct_size XT_SIZE(xt_fuse_opts);
     double eps XT_IS(xt_fuse_opts, eps); /* what the norm's call says */
-    xt_switch transposed; /* default off; on: a transposed convolution, whose outputs are dim 1 of the weight */
+    xt_switch transposed XT_ZERO; /* default off; on: a transposed convolution, whose outputs are dim 1 of the weight */
 } xt_fuse_opts;
 XT_API bool xt_fuse_bn_at(const xt_src *src, xt_module *m, const char *layer, const char *norm, xt_fuse_opts o);
 /* --- LoRA (Hu et al. 2021), computed and stored as the library peft does ---
@@ -298,8 +298,8 @@ typedef struct XT_OPTIONS_ xt_lora_opts {
     size_t struct_size XT_SIZE(xt_lora_opts);
     int64_t r XT_IS(xt_lora_opts, r); /* rank of the change: rows of A, columns of B; 1 and above */
     double alpha XT_IS(xt_lora_opts, alpha); /* what `scale` is made of */
-    double dropout; /* of what A reads, in training: [0,1) */
-    xt_switch rslora; /* default off */
+    double dropout XT_ZERO; /* of what A reads, in training: [0,1) */
+    xt_switch rslora XT_ZERO; /* default off */
 } xt_lora_opts;
 #define xt_lora(m, ...) XT_LORA_(m, __VA_ARGS__, )
 #define XT_LORA_(m, pattern, ...) xt_lora_at(XT_HERE, m, pattern, XT_OPTS(xt_lora_opts, __VA_ARGS__))
@@ -311,10 +311,11 @@ typedef struct XT_OPTIONS_ xt_lora_file_opts {
     size_t struct_size XT_SIZE(xt_lora_file_opts);
     /* what stands before the module's names in the other library's model ("transformer." for a GPT-2); NULL = nothing
      */
-    const char *prefix;
-    const char *base_model; /* save: base_model_name_or_path, "" by default */
-    const char *task_type; /* save: CAUSAL_LM (the default), SEQ_CLS, ... */
-    xt_switch fan_in_fan_out; /* save: the other library keeps the weights as [I,O] (GPT-2's Conv1D); default off */
+    const char *prefix XT_ZERO;
+    const char *base_model XT_ZERO; /* save: base_model_name_or_path, "" by default */
+    const char *task_type XT_ZERO; /* save: CAUSAL_LM (the default), SEQ_CLS, ... */
+    xt_switch fan_in_fan_out
+        XT_ZERO; /* save: the other library keeps the weights as [I,O] (GPT-2's Conv1D); default off */
 } xt_lora_file_opts;
 #define xt_lora_save(m, ...) XT_LORA_SAVE_(m, __VA_ARGS__, )
 #define XT_LORA_SAVE_(m, dir, ...) xt_lora_save_at(XT_HERE, m, dir, XT_OPTS(xt_lora_file_opts, __VA_ARGS__))
@@ -348,13 +349,14 @@ typedef enum xt_init_kind {
 XT_DEFAULTS_OF(xt_init_opts)
 typedef struct XT_OPTIONS_ xt_init_opts {
     size_t struct_size XT_SIZE(xt_init_opts);
-    double value; /* constant */
-    double mean, std XT_IS(xt_init_opts, std); /* normal, truncated normal, sparse; std XT_AUTO: 1; sparse: 0.01 */
+    double value XT_ZERO; /* constant */
+    double mean XT_ZERO,
+        std XT_IS(xt_init_opts, std); /* normal, truncated normal, sparse; std XT_AUTO: 1; sparse: 0.01 */
     double low XT_IS(xt_init_opts, low), high
         XT_IS(xt_init_opts, high); /* XT_AUTO: uniform: [0,1); truncated normal: [-2,2] */
     double gain XT_IS(xt_init_opts, gain); /* Xavier, orthogonal */
-    double slope; /* Kaiming: of the leaky ReLU that follows; 0 = ReLU (nn.Linear's own is sqrt 5) */
-    xt_switch fan_out; /* Kaiming: count outputs instead of inputs; default off */
+    double slope XT_ZERO; /* Kaiming: of the leaky ReLU that follows; 0 = ReLU (nn.Linear's own is sqrt 5) */
+    xt_switch fan_out XT_ZERO; /* Kaiming: count outputs instead of inputs; default off */
     int64_t groups XT_IS(xt_init_opts, groups); /* Dirac: of the convolution */
     double sparsity XT_IS(xt_init_opts, sparsity); /* sparse: the share of each column that is 0 */
 } xt_init_opts;

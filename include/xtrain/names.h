@@ -253,7 +253,7 @@ XT_DEFAULTS_OF(xt_gradient_opts)
 typedef struct XT_OPTIONS_ xt_gradient_opts {
     size_t struct_size XT_SIZE(xt_gradient_opts);
     double spacing XT_IS(xt_gradient_opts, spacing); /* between samples */
-    xt_tensor coordinates; /* [n]: where the samples are, instead of .spacing; none: not given */
+    xt_tensor coordinates XT_ZERO; /* [n]: where the samples are, instead of .spacing; none: not given */
     int edge_order XT_IS(xt_gradient_opts, edge_order); /* at the ends: of two samples (1) or three (2) */
 } xt_gradient_opts;
 #define xt_gradient(x, ...) XT_OPT2N_(xt_gradient_at, xt_gradient_opts, x, __VA_ARGS__, ) /* xt_gradient(x, axis) */
@@ -266,9 +266,9 @@ XT_DEFAULTS_OF(xt_histogram_opts)
 typedef struct XT_OPTIONS_ xt_histogram_opts {
     size_t struct_size XT_SIZE(xt_histogram_opts);
     double lo XT_IS(xt_histogram_opts, lo), hi XT_IS(xt_histogram_opts, hi); /* XT_AUTO: x's least and largest */
-    xt_tensor edges; /* [bins + 1], ascending, instead of equal bins; none: not given */
-    xt_tensor weights; /* of x's shape: what each element counts; none: 1 */
-    bool density; /* divided by the sum and the bins' widths */
+    xt_tensor edges XT_ZERO; /* [bins + 1], ascending, instead of equal bins; none: not given */
+    xt_tensor weights XT_ZERO; /* of x's shape: what each element counts; none: 1 */
+    bool density XT_ZERO; /* divided by the sum and the bins' widths */
 } xt_histogram_opts;
 #define xt_histogram(x, bins, out_hist, ...) XT_HISTOGRAM_(x, bins, out_hist, __VA_ARGS__, )
 #define XT_HISTOGRAM_(x, bins, out_hist, out_edges, ...) \
@@ -281,10 +281,10 @@ XT_API void xt_histogram_at(const xt_src *src, xt_tensor x, int64_t bins, xt_ten
 #define XT_DEFAULTS_xt_histogramdd_opts(is)
 typedef struct XT_OPTIONS_ xt_histogramdd_opts {
     size_t struct_size XT_SIZE(xt_histogramdd_opts);
-    const double *ends; /* [2 D]: least and largest of each dim; NULL: x's */
-    const xt_tensor *edges; /* [D] of [bins + 1], ascending, instead of equal bins; NULL: not given */
-    xt_tensor weights; /* [...]: what each point counts; none: 1 */
-    bool density; /* divided by the sum and the boxes' sizes */
+    const double *ends XT_ZERO; /* [2 D]: least and largest of each dim; NULL: x's */
+    const xt_tensor *edges XT_ZERO; /* [D] of [bins + 1], ascending, instead of equal bins; NULL: not given */
+    xt_tensor weights XT_ZERO; /* [...]: what each point counts; none: 1 */
+    bool density XT_ZERO; /* divided by the sum and the boxes' sizes */
 } xt_histogramdd_opts;
 #define xt_histogramdd(x, bins, out_hist, ...) XT_HISTOGRAMDD_(x, bins, out_hist, __VA_ARGS__, )
 #define XT_HISTOGRAMDD_(x, bins, out_hist, out_edges, ...) \
@@ -298,9 +298,9 @@ XT_DEFAULTS_OF(xt_istft_opts)
 typedef struct XT_OPTIONS_ xt_istft_opts {
     size_t struct_size XT_SIZE(xt_istft_opts);
     int64_t hop XT_IS(xt_istft_opts, hop), win_length XT_IS(xt_istft_opts, win_length); /* as in xt_stft_opts */
-    xt_tensor window; /* [win_length], that of xt_stft; none: ones */
+    xt_tensor window XT_ZERO; /* [win_length], that of xt_stft; none: ones */
     xt_switch center XT_IS(xt_istft_opts, center); /* default on: the padding of n_fft / 2 at both ends is cut off */
-    bool normalized, two_sided; /* what x is: divided by sqrt(n_fft); all n_fft frequencies */
+    bool normalized XT_ZERO, two_sided XT_ZERO; /* what x is: divided by sqrt(n_fft); all n_fft frequencies */
     int64_t length XT_IS(xt_istft_opts, length); /* samples: the end is cut off or filled with 0; -1 = what there is */
 } xt_istft_opts;
 #define xt_istft(x, ...) XT_OPT2N_(xt_istft_at, xt_istft_opts, x, __VA_ARGS__, ) /* xt_istft(x, n_fft, .hop) */

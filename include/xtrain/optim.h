@@ -37,14 +37,14 @@ XT_DEFAULTS_OF(xt_sgd_opts)
 typedef struct XT_OPTIONS_ xt_sgd_opts {
     size_t struct_size XT_SIZE(xt_sgd_opts);
     double lr XT_IS(xt_sgd_opts, lr);
-    double momentum;
-    double dampening; /* share of each gradient that stays out of the momentum, [0,1]; 0 with Nesterov's */
-    double weight_decay;
-    xt_switch nesterov; /* default off; on: looks one step ahead along the momentum, which it needs */
-    double clip_norm;
-    double clip_value;
+    double momentum XT_ZERO;
+    double dampening XT_ZERO; /* share of each gradient that stays out of the momentum, [0,1]; 0 with Nesterov's */
+    double weight_decay XT_ZERO;
+    xt_switch nesterov XT_ZERO; /* default off; on: looks one step ahead along the momentum, which it needs */
+    double clip_norm XT_ZERO;
+    double clip_value XT_ZERO;
     double clip_norm_type XT_IS(xt_sgd_opts, clip_norm_type);
-    xt_switch maximize;
+    xt_switch maximize XT_ZERO;
 } xt_sgd_opts;
 #define xt_sgd(...) XT_SGD_(__VA_ARGS__, ) /* torch.optim.SGD: plain, with momentum, Nesterov's too */
 #define XT_SGD_(net, ...) xt_sgd_opt(XT_HERE, net, XT_OPTS(xt_sgd_opts, __VA_ARGS__))
@@ -62,9 +62,9 @@ typedef struct XT_OPTIONS_ xt_adamw_opts {
     /* XT_AUTO: 0.01 for adamw, 0 for adam. AdamW shrinks parameters by lr times this, Adam adds so much of them to
      * their gradients; 0 = none */
     double weight_decay XT_IS(xt_adamw_opts, weight_decay);
-    double clip_norm, clip_value, clip_norm_type XT_IS(xt_adamw_opts, clip_norm_type);
-    xt_switch amsgrad; /* default off; on: divides by the largest second moment so far */
-    xt_switch maximize;
+    double clip_norm XT_ZERO, clip_value XT_ZERO, clip_norm_type XT_IS(xt_adamw_opts, clip_norm_type);
+    xt_switch amsgrad XT_ZERO; /* default off; on: divides by the largest second moment so far */
+    xt_switch maximize XT_ZERO;
     /* 32: the moments are as wide as the parameters (xt_optimizer_set_state_dtype); 8: of parameters with at least 4096
      * numbers they are integers of 8 bits, with a factor for each 256 of them: 2 bytes a parameter for 8. Not with
      * amsgrad. */
@@ -82,12 +82,12 @@ XT_DEFAULTS_OF(xt_adagrad_opts)
 typedef struct XT_OPTIONS_ xt_adagrad_opts {
     size_t struct_size XT_SIZE(xt_adagrad_opts);
     double lr XT_IS(xt_adagrad_opts, lr);
-    double lr_decay; /* the rate falls as 1 / (1 + (t - 1) lr_decay) in step t; 0 = it stays */
-    double weight_decay;
-    double initial_accumulator_value; /* where the sums of squared gradients begin; 0 and above */
+    double lr_decay XT_ZERO; /* the rate falls as 1 / (1 + (t - 1) lr_decay) in step t; 0 = it stays */
+    double weight_decay XT_ZERO;
+    double initial_accumulator_value XT_ZERO; /* where the sums of squared gradients begin; 0 and above */
     double eps XT_IS(xt_adagrad_opts, eps);
-    double clip_norm, clip_value, clip_norm_type XT_IS(xt_adagrad_opts, clip_norm_type);
-    xt_switch maximize;
+    double clip_norm XT_ZERO, clip_value XT_ZERO, clip_norm_type XT_IS(xt_adagrad_opts, clip_norm_type);
+    xt_switch maximize XT_ZERO;
 } xt_adagrad_opts;
 #define xt_adagrad(...) XT_ADAGRAD_(__VA_ARGS__, ) /* torch.optim.Adagrad */
 #define XT_ADAGRAD_(net, ...) xt_adagrad_opt(XT_HERE, net, XT_OPTS(xt_adagrad_opts, __VA_ARGS__))
@@ -100,10 +100,11 @@ typedef struct XT_OPTIONS_ xt_rmsprop_opts {
     double lr XT_IS(xt_rmsprop_opts, lr);
     double alpha XT_IS(xt_rmsprop_opts, alpha); /* decay of the running mean of squared gradients, [0,1] */
     double eps XT_IS(xt_rmsprop_opts, eps);
-    double weight_decay, momentum;
-    double clip_norm, clip_value, clip_norm_type XT_IS(xt_rmsprop_opts, clip_norm_type);
-    xt_switch centered; /* default off; on: divides by the standard deviation: a mean of gradients is kept too */
-    xt_switch maximize;
+    double weight_decay XT_ZERO, momentum XT_ZERO;
+    double clip_norm XT_ZERO, clip_value XT_ZERO, clip_norm_type XT_IS(xt_rmsprop_opts, clip_norm_type);
+    xt_switch centered
+        XT_ZERO; /* default off; on: divides by the standard deviation: a mean of gradients is kept too */
+    xt_switch maximize XT_ZERO;
 } xt_rmsprop_opts;
 #define xt_rmsprop(...) XT_RMSPROP_(__VA_ARGS__, ) /* torch.optim.RMSprop */
 #define XT_RMSPROP_(net, ...) xt_rmsprop_opt(XT_HERE, net, XT_OPTS(xt_rmsprop_opts, __VA_ARGS__))
@@ -117,9 +118,9 @@ typedef struct XT_OPTIONS_ xt_adadelta_opts {
     /* decay of the running means of squared gradients and of squared updates, [0,1] */
     double rho XT_IS(xt_adadelta_opts, rho);
     double eps XT_IS(xt_adadelta_opts, eps); /* added under both roots */
-    double weight_decay;
-    double clip_norm, clip_value, clip_norm_type XT_IS(xt_adadelta_opts, clip_norm_type);
-    xt_switch maximize;
+    double weight_decay XT_ZERO;
+    double clip_norm XT_ZERO, clip_value XT_ZERO, clip_norm_type XT_IS(xt_adadelta_opts, clip_norm_type);
+    xt_switch maximize XT_ZERO;
 } xt_adadelta_opts;
 #define xt_adadelta(...) XT_ADADELTA_(__VA_ARGS__, ) /* torch.optim.Adadelta */
 #define XT_ADADELTA_(net, ...) xt_adadelta_opt(XT_HERE, net, XT_OPTS(xt_adadelta_opts, __VA_ARGS__))
@@ -134,11 +135,11 @@ typedef struct XT_OPTIONS_ xt_adam_family_opts {
     double lr XT_IS(xt_adam_family_opts, lr); /* XT_AUTO: 2e-3; RAdam 1e-3 */
     double beta1 XT_IS(xt_adam_family_opts, beta1), beta2 XT_IS(xt_adam_family_opts, beta2);
     double eps XT_IS(xt_adam_family_opts, eps);
-    double weight_decay;
+    double weight_decay XT_ZERO;
     double momentum_decay XT_IS(xt_adam_family_opts, momentum_decay); /* NAdam */
-    double clip_norm, clip_value, clip_norm_type XT_IS(xt_adam_family_opts, clip_norm_type);
-    xt_switch decoupled_weight_decay; /* NAdam, RAdam: as AdamW; default off */
-    xt_switch maximize;
+    double clip_norm XT_ZERO, clip_value XT_ZERO, clip_norm_type XT_IS(xt_adam_family_opts, clip_norm_type);
+    xt_switch decoupled_weight_decay XT_ZERO; /* NAdam, RAdam: as AdamW; default off */
+    xt_switch maximize XT_ZERO;
 } xt_adam_family_opts;
 #define xt_adamax(...) XT_ADAMAX_(__VA_ARGS__, )
 #define XT_ADAMAX_(net, ...) xt_adamax_opt(XT_HERE, net, XT_OPTS(xt_adam_family_opts, __VA_ARGS__))
@@ -158,9 +159,9 @@ typedef struct XT_OPTIONS_ xt_lion_opts {
     double lr XT_IS(xt_lion_opts, lr);
     /* share of the momentum in the direction, and the decay of the momentum itself; 0 to 1 */
     double beta1 XT_IS(xt_lion_opts, beta1), beta2 XT_IS(xt_lion_opts, beta2);
-    double weight_decay; /* a step shrinks parameters by lr times this; 0 = none */
-    double clip_norm, clip_value, clip_norm_type XT_IS(xt_lion_opts, clip_norm_type);
-    xt_switch maximize;
+    double weight_decay XT_ZERO; /* a step shrinks parameters by lr times this; 0 = none */
+    double clip_norm XT_ZERO, clip_value XT_ZERO, clip_norm_type XT_IS(xt_lion_opts, clip_norm_type);
+    xt_switch maximize XT_ZERO;
 } xt_lion_opts;
 #define xt_lion(...) XT_LION_(__VA_ARGS__, )
 #define XT_LION_(net, ...) xt_lion_opt(XT_HERE, net, XT_OPTS(xt_lion_opts, __VA_ARGS__))
@@ -177,8 +178,8 @@ typedef struct XT_OPTIONS_ xt_lamb_opts {
     double beta1 XT_IS(xt_lamb_opts, beta1), beta2 XT_IS(xt_lamb_opts, beta2);
     double eps XT_IS(xt_lamb_opts, eps);
     double weight_decay XT_IS(xt_lamb_opts, weight_decay); /* share of the parameter in the direction; 0 = none */
-    double clip_norm, clip_value, clip_norm_type XT_IS(xt_lamb_opts, clip_norm_type);
-    xt_switch maximize;
+    double clip_norm XT_ZERO, clip_value XT_ZERO, clip_norm_type XT_IS(xt_lamb_opts, clip_norm_type);
+    xt_switch maximize XT_ZERO;
 } xt_lamb_opts;
 #define xt_lamb(...) XT_LAMB_(__VA_ARGS__, )
 #define XT_LAMB_(net, ...) xt_lamb_opt(XT_HERE, net, XT_OPTS(xt_lamb_opts, __VA_ARGS__))
@@ -198,9 +199,9 @@ typedef struct XT_OPTIONS_ xt_adafactor_opts {
     double eps2 XT_IS(xt_adafactor_opts, eps2);
     /* largest root mean square of an update in front of its rate: a larger update is scaled to it */
     double d XT_IS(xt_adafactor_opts, d);
-    double weight_decay; /* a step shrinks parameters by lr times this; 0 = none */
-    double clip_norm, clip_value, clip_norm_type XT_IS(xt_adafactor_opts, clip_norm_type);
-    xt_switch maximize;
+    double weight_decay XT_ZERO; /* a step shrinks parameters by lr times this; 0 = none */
+    double clip_norm XT_ZERO, clip_value XT_ZERO, clip_norm_type XT_IS(xt_adafactor_opts, clip_norm_type);
+    xt_switch maximize XT_ZERO;
 } xt_adafactor_opts;
 #define xt_adafactor(...) XT_ADAFACTOR_(__VA_ARGS__, )
 #define XT_ADAFACTOR_(net, ...) xt_adafactor_opt(XT_HERE, net, XT_OPTS(xt_adafactor_opts, __VA_ARGS__))
@@ -217,8 +218,8 @@ typedef struct XT_OPTIONS_ xt_rprop_opts {
     double eta_minus XT_IS(xt_rprop_opts, eta_minus), eta_plus XT_IS(xt_rprop_opts, eta_plus);
     /* bounds of the step sizes */
     double step_min XT_IS(xt_rprop_opts, step_min), step_max XT_IS(xt_rprop_opts, step_max);
-    double clip_norm, clip_value, clip_norm_type XT_IS(xt_rprop_opts, clip_norm_type);
-    xt_switch maximize;
+    double clip_norm XT_ZERO, clip_value XT_ZERO, clip_norm_type XT_IS(xt_rprop_opts, clip_norm_type);
+    xt_switch maximize XT_ZERO;
 } xt_rprop_opts;
 #define xt_rprop(...) XT_RPROP_(__VA_ARGS__, )
 #define XT_RPROP_(net, ...) xt_rprop_opt(XT_HERE, net, XT_OPTS(xt_rprop_opts, __VA_ARGS__))
@@ -233,9 +234,9 @@ typedef struct XT_OPTIONS_ xt_asgd_opts {
     /* in step t the rate is lr / (1 + lambd lr (t - 1))^alpha, and parameters shrink by lambd times it */
     double lambd XT_IS(xt_asgd_opts, lambd), alpha XT_IS(xt_asgd_opts, alpha);
     double t0 XT_IS(xt_asgd_opts, t0); /* the step from which on it averages */
-    double weight_decay;
-    double clip_norm, clip_value, clip_norm_type XT_IS(xt_asgd_opts, clip_norm_type);
-    xt_switch maximize;
+    double weight_decay XT_ZERO;
+    double clip_norm XT_ZERO, clip_value XT_ZERO, clip_norm_type XT_IS(xt_asgd_opts, clip_norm_type);
+    xt_switch maximize XT_ZERO;
 } xt_asgd_opts;
 #define xt_asgd(...) XT_ASGD_(__VA_ARGS__, )
 #define XT_ASGD_(net, ...) xt_asgd_opt(XT_HERE, net, XT_OPTS(xt_asgd_opts, __VA_ARGS__))
@@ -250,8 +251,8 @@ typedef struct XT_OPTIONS_ xt_sparse_adam_opts {
     double lr XT_IS(xt_sparse_adam_opts, lr);
     double beta1 XT_IS(xt_sparse_adam_opts, beta1), beta2 XT_IS(xt_sparse_adam_opts, beta2);
     double eps XT_IS(xt_sparse_adam_opts, eps);
-    double clip_norm, clip_value, clip_norm_type XT_IS(xt_sparse_adam_opts, clip_norm_type);
-    xt_switch maximize;
+    double clip_norm XT_ZERO, clip_value XT_ZERO, clip_norm_type XT_IS(xt_sparse_adam_opts, clip_norm_type);
+    xt_switch maximize XT_ZERO;
 } xt_sparse_adam_opts;
 #define xt_sparse_adam(...) XT_SPARSE_ADAM_(__VA_ARGS__, )
 #define XT_SPARSE_ADAM_(net, ...) xt_sparse_adam_opt(XT_HERE, net, XT_OPTS(xt_sparse_adam_opts, __VA_ARGS__))
@@ -273,12 +274,12 @@ typedef struct XT_OPTIONS_ xt_muon_opts {
     /* as AdamW's beta1, beta2 and eps: of parameters that are no matrices */
     double adam_beta1 XT_IS(xt_muon_opts, adam_beta1), adam_beta2 XT_IS(xt_muon_opts, adam_beta2);
     double adam_eps XT_IS(xt_muon_opts, adam_eps); /* likewise */
-    double clip_norm, clip_value, clip_norm_type XT_IS(xt_muon_opts, clip_norm_type);
+    double clip_norm XT_ZERO, clip_value XT_ZERO, clip_norm_type XT_IS(xt_muon_opts, clip_norm_type);
     /* iterations of Newton and Schulz, 1 to 99: more bring singular values nearer to 1 */
     int ns_steps XT_IS(xt_muon_opts, ns_steps);
     xt_switch nesterov XT_IS(xt_muon_opts, nesterov); /* default on: looks one step ahead along the momentum */
-    xt_switch match_rms_adamw; /* default off: adjust_lr_fn "original"; on: "match_rms_adamw" */
-    xt_switch maximize;
+    xt_switch match_rms_adamw XT_ZERO; /* default off: adjust_lr_fn "original"; on: "match_rms_adamw" */
+    xt_switch maximize XT_ZERO;
 } xt_muon_opts;
 #define xt_muon(...) XT_MUON_(__VA_ARGS__, )
 #define XT_MUON_(net, ...) xt_muon_opt(XT_HERE, net, XT_OPTS(xt_muon_opts, __VA_ARGS__))
@@ -304,7 +305,7 @@ typedef struct XT_OPTIONS_ xt_lbfgs_opts {
     int max_iter XT_IS(xt_lbfgs_opts, max_iter); /* iterations a step */
     int max_eval XT_IS(xt_lbfgs_opts, max_eval); /* evaluations a step; -1 = max_iter * 5 / 4 */
     int history_size XT_IS(xt_lbfgs_opts, history_size); /* changes of gradient that are kept: 2 vectors each */
-    xt_line_search line_search; /* default a fixed rate, lr */
+    xt_line_search line_search XT_ZERO; /* default a fixed rate, lr */
 } xt_lbfgs_opts;
 #define xt_lbfgs(...) XT_LBFGS_(__VA_ARGS__, ) /* xt_lbfgs(net, .line_search = XT_STRONG_WOLFE) */
 #define XT_LBFGS_(net, ...) xt_lbfgs_opt(XT_HERE, net, XT_OPTS(xt_lbfgs_opts, __VA_ARGS__))
@@ -360,7 +361,8 @@ typedef struct XT_OPTIONS_ xt_group_opts {
     double lr_scale XT_IS(xt_group_opts, lr_scale); /* factor of the optimizer's rate; used where lr is XT_AUTO */
     double weight_decay XT_IS(xt_group_opts, weight_decay); /* XT_AUTO: the optimizer's */
     double momentum XT_IS(xt_group_opts, momentum); /* XT_AUTO: the optimizer's (the Adam family: beta1) */
-    xt_switch frozen; /* its parameters are not updated: they are another optimizer's, or nobody's; default off */
+    xt_switch frozen
+        XT_ZERO; /* its parameters are not updated: they are another optimizer's, or nobody's; default off */
 } xt_group_opts;
 #define xt_optimizer_group(opt, ...) XT_OPTIMIZER_GROUP_(opt, __VA_ARGS__, )
 #define XT_OPTIMIZER_GROUP_(opt, pattern, ...) \

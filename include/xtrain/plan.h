@@ -36,16 +36,16 @@ XT_API XT_CHECK xt_status xt_recording_donate(const xt_recording *r, xt_recordin
 
 /* What to compile for, and what of it. All zero is the CPU of this host. */
 typedef struct xt_plan_opts {
-    const char *topology; /* "cpu", "v4:2x2x1", "v5e:2x2", "tpu7x:2x2x1", "cuda:h100", ...; NULL = "cpu" */
-    const char *mesh; /* "data=4,model=2": names for the axes collectives run on; NULL = none */
-    int64_t memory_limit; /* bytes of a device; 0 = what the device has */
-    const char *dump_dir; /* keeps the compiler's files there; NULL = a temporary folder, removed */
+    const char *topology XT_ZERO; /* "cpu", "v4:2x2x1", "v5e:2x2", "tpu7x:2x2x1", "cuda:h100", ...; NULL = "cpu" */
+    const char *mesh XT_ZERO; /* "data=4,model=2": names for the axes collectives run on; NULL = none */
+    int64_t memory_limit XT_ZERO; /* bytes of a device; 0 = what the device has */
+    const char *dump_dir XT_ZERO; /* keeps the compiler's files there; NULL = a temporary folder, removed */
     /* where the compiler allows it, stop once memory is known: no code is made, code_bytes is then -1, and peak_bytes
      * the dump's total */
-    bool quick;
+    bool quick XT_ZERO;
     /* of one compilation by a foreign compiler, which may take hours over its code; 0 = 300. After it the report is as
      * with quick, or the error DEADLINE_EXCEEDED if memory is not known yet */
-    double compile_limit_s;
+    double compile_limit_s XT_ZERO;
 } xt_plan_opts;
 
 /* What memory is used for. */

@@ -10,18 +10,18 @@ extern "C" {
 
 /* A line of a chart. */
 typedef struct xt_plot_series {
-    const char *name; /* for the legend */
-    const double *x, *y; /* NaN and infinite points are left out */
-    int64_t n; /* points */
+    const char *name XT_ZERO; /* for the legend */
+    const double *x XT_ZERO, *y XT_ZERO; /* NaN and infinite points are left out */
+    int64_t n XT_ZERO; /* points */
 } xt_plot_series;
 /* A chart of up to 6 series with axes, ticks and a legend, 720 x 440. */
 XT_API XT_CHECK xt_status xt_plot_lines(const char *path, const char *title, const char *x_label,
                                         const xt_plot_series *series, int n);
 /* A bar of a chart. */
 typedef struct xt_plot_bar {
-    const char *label; /* left of the bar */
-    double value; /* its length, 0 and above; NaN and infinite: no bar */
-    const char *note; /* right of the chart; NULL: none */
+    const char *label XT_ZERO; /* left of the bar */
+    double value XT_ZERO; /* its length, 0 and above; NaN and infinite: no bar */
+    const char *note XT_ZERO; /* right of the chart; NULL: none */
 } xt_plot_bar;
 /* Up to 64 horizontal bars from 0, one below the other. `mark` is a value to compare with: grey up to it behind each
  * bar, and a bar beyond it has another colour (NaN: none). As wide as its texts ask for. */

@@ -17,8 +17,8 @@ extern "C" {
 #define XT_DEFAULTS_xt_reduce_opts(is)
 typedef struct XT_OPTIONS_ xt_reduce_opts {
     size_t struct_size XT_SIZE(xt_reduce_opts);
-    bool keepdim; /* reduced dims stay as 1 */
-    xt_dtype dtype; /* cast to this first; none: as said above */
+    bool keepdim XT_ZERO; /* reduced dims stay as 1 */
+    xt_dtype dtype XT_ZERO; /* cast to this first; none: as said above */
 } xt_reduce_opts;
 #define xt_sum_axes(x, ...) XT_OPT2_(xt_sum_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
 #define xt_mean_axes(x, ...) XT_OPT2_(xt_mean_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
@@ -42,8 +42,8 @@ XT_API xt_tensor xt_count_nonzero_axes_at(const xt_src *src, xt_tensor x, xt_lis
 XT_DEFAULTS_OF(xt_var_opts)
 typedef struct XT_OPTIONS_ xt_var_opts {
     size_t struct_size XT_SIZE(xt_var_opts);
-    bool keepdim;
-    bool population; /* divide by the count itself: correction 0 */
+    bool keepdim XT_ZERO;
+    bool population XT_ZERO; /* divide by the count itself: correction 0 */
     double correction XT_IS(xt_var_opts, correction); /* what is taken off the count */
 } xt_var_opts;
 #define xt_var_axes(x, ...) XT_OPT2_(xt_var_axes_at, xt_var_opts, x, __VA_ARGS__, )
@@ -54,8 +54,8 @@ XT_API xt_tensor xt_std_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt
 XT_DEFAULTS_OF(xt_vector_norm_opts)
 typedef struct XT_OPTIONS_ xt_vector_norm_opts {
     size_t struct_size XT_SIZE(xt_vector_norm_opts);
-    bool keepdim;
-    bool zero; /* the 0-norm: how many are not zero */
+    bool keepdim XT_ZERO;
+    bool zero XT_ZERO; /* the 0-norm: how many are not zero */
     /* 0: how many are not zero; INFINITY and -INFINITY: the largest and smallest magnitude */
     double p XT_IS(xt_vector_norm_opts, p);
 } xt_vector_norm_opts;
@@ -111,7 +111,7 @@ typedef struct XT_OPTIONS_ xt_pairwise_distance_opts {
     size_t struct_size XT_SIZE(xt_pairwise_distance_opts);
     double p XT_IS(xt_pairwise_distance_opts, p); /* which norm */
     double eps XT_IS(xt_pairwise_distance_opts, eps); /* added to each difference */
-    bool keepdim;
+    bool keepdim XT_ZERO;
 } xt_pairwise_distance_opts;
 /* norm of x - y over the last dim: [...,D] -> [...] */
 #define xt_pairwise_distance(x, ...) XT_OPT2_(xt_pairwise_distance_at, xt_pairwise_distance_opts, x, __VA_ARGS__, )
@@ -170,7 +170,7 @@ XT_API xt_tensor xt_diff_at(const xt_src *src, xt_tensor x, int n, int axis);
 #define XT_DEFAULTS_xt_sort_opts(is)
 typedef struct XT_OPTIONS_ xt_sort_opts {
     size_t struct_size XT_SIZE(xt_sort_opts);
-    bool descending; /* largest first; equal ones keep their order */
+    bool descending XT_ZERO; /* largest first; equal ones keep their order */
 } xt_sort_opts;
 #define xt_sort(x, axis, out_values, ...) XT_SORT_(x, axis, out_values, __VA_ARGS__, )
 #define XT_SORT_(x, axis, out_values, out_indices, ...) \
@@ -182,7 +182,7 @@ XT_API xt_tensor xt_argsort_at(const xt_src *src, xt_tensor x, int axis, xt_sort
 #define XT_DEFAULTS_xt_topk_opts(is)
 typedef struct XT_OPTIONS_ xt_topk_opts {
     size_t struct_size XT_SIZE(xt_topk_opts);
-    bool smallest; /* the k smallest, in ascending order */
+    bool smallest XT_ZERO; /* the k smallest, in ascending order */
 } xt_topk_opts;
 /* in order; of equals the first ones */
 #define xt_topk(x, k, axis, out_values, ...) XT_TOPK_(x, k, axis, out_values, __VA_ARGS__, )
@@ -212,8 +212,8 @@ typedef enum xt_quantile_rule {
 #define XT_DEFAULTS_xt_quantile_opts(is)
 typedef struct XT_OPTIONS_ xt_quantile_opts {
     size_t struct_size XT_SIZE(xt_quantile_opts);
-    xt_quantile_rule interpolation; /* default linear */
-    bool keepdim; /* the axis stays, with one element */
+    xt_quantile_rule interpolation XT_ZERO; /* default linear */
+    bool keepdim XT_ZERO; /* the axis stays, with one element */
 } xt_quantile_opts;
 #define xt_quantile(x, q, ...) XT_QUANTILE_(xt_quantile_at, x, q, __VA_ARGS__, )
 /* NaN counts for nothing; a row of nothing else gives NaN. */
@@ -228,7 +228,7 @@ XT_API xt_tensor xt_nanquantile_at(const xt_src *src, xt_tensor x, double q, int
 #define XT_DEFAULTS_xt_search_opts(is)
 typedef struct XT_OPTIONS_ xt_search_opts {
     size_t struct_size XT_SIZE(xt_search_opts);
-    bool right; /* after equal numbers; else before them */
+    bool right XT_ZERO; /* after equal numbers; else before them */
 } xt_search_opts;
 /* Where values belong in a sorted last axis ([n], or the same dims in front): i64. Compares all with all: memory
  * grows with both. */
@@ -249,10 +249,10 @@ XT_API xt_tensor xt_nonzero_at(const xt_src *src, xt_tensor x, int64_t size, xt_
 #define XT_DEFAULTS_xt_unique_opts(is)
 typedef struct XT_OPTIONS_ xt_unique_opts {
     size_t struct_size XT_SIZE(xt_unique_opts);
-    xt_tensor *inverse; /* to be filled: i64 of x's dims, which of the values each element is */
-    xt_tensor *counts; /* to be filled: i64 [size], how often each value stands in x */
-    xt_tensor *count; /* to be filled: i64, how many values there are */
-    bool consecutive; /* unique_consecutive: x as it lies, only equal neighbours are joined; default: sorted */
+    xt_tensor *inverse XT_ZERO; /* to be filled: i64 of x's dims, which of the values each element is */
+    xt_tensor *counts XT_ZERO; /* to be filled: i64 [size], how often each value stands in x */
+    xt_tensor *count XT_ZERO; /* to be filled: i64, how many values there are */
+    bool consecutive XT_ZERO; /* unique_consecutive: x as it lies, only equal neighbours are joined; default: sorted */
 } xt_unique_opts;
 /* [size]: the values of x, each once; every NaN is a value of its own. What is behind `size` is left out, and inverse
  * still says where it would be. */

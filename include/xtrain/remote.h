@@ -55,8 +55,8 @@ XT_API void xt_remote_results_free(xt_remote_results *r); /* also of a call that
 XT_DEFAULTS_OF(xt_remote_opts)
 typedef struct XT_OPTIONS_ xt_remote_opts {
     size_t struct_size XT_SIZE(xt_remote_opts);
-    const char *ranks; /* "1,3-5"; NULL = all, the caller too */
-    const char *hosts; /* "a,b": the ranks on these hosts; NULL = all. With .ranks: those that are in both */
+    const char *ranks XT_ZERO; /* "1,3-5"; NULL = all, the caller too */
+    const char *hosts XT_ZERO; /* "a,b": the ranks on these hosts; NULL = all. With .ranks: those that are in both */
     double timeout XT_IS(xt_remote_opts, timeout); /* seconds until all have answered; -1 = XT_TIMEOUT or 300 */
 } xt_remote_opts;
 

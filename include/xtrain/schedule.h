@@ -41,7 +41,7 @@ typedef struct XT_OPTIONS_ xt_step_schedule_opts {
     size_t struct_size XT_SIZE(xt_step_schedule_opts);
     int64_t step_size XT_IS(xt_step_schedule_opts, step_size); /* needed: positions from one change to the next */
     double gamma XT_IS(xt_step_schedule_opts, gamma);
-    xt_interval interval;
+    xt_interval interval XT_ZERO;
 } xt_step_schedule_opts;
 #define xt_step_schedule(...) XT_STEP_SCHEDULE_(__VA_ARGS__, ) /* times gamma every step_size */
 #define XT_STEP_SCHEDULE_(opt, ...) xt_step_schedule_opt(XT_HERE, opt, XT_OPTS(xt_step_schedule_opts, __VA_ARGS__))
@@ -51,9 +51,9 @@ XT_API xt_scheduler *xt_step_schedule_opt(const xt_src *src, xt_optimizer *opt, 
 XT_DEFAULTS_OF(xt_multistep_schedule_opts)
 typedef struct XT_OPTIONS_ xt_multistep_schedule_opts {
     size_t struct_size XT_SIZE(xt_multistep_schedule_opts);
-    int64_t milestones[XT_SCHEDULE_MOST]; /* up to the first 0 */
+    int64_t milestones[XT_SCHEDULE_MOST] XT_ZERO; /* up to the first 0 */
     double gamma XT_IS(xt_multistep_schedule_opts, gamma);
-    xt_interval interval;
+    xt_interval interval XT_ZERO;
 } xt_multistep_schedule_opts;
 /* times gamma at each milestone: .milestones = {30, 80} */
 #define xt_multistep_schedule(...) XT_MULTISTEP_SCHEDULE_(__VA_ARGS__, )
@@ -66,7 +66,7 @@ XT_DEFAULTS_OF(xt_exponential_schedule_opts)
 typedef struct XT_OPTIONS_ xt_exponential_schedule_opts {
     size_t struct_size XT_SIZE(xt_exponential_schedule_opts);
     double gamma XT_IS(xt_exponential_schedule_opts, gamma); /* needed: factor of the rate each time */
-    xt_interval interval;
+    xt_interval interval XT_ZERO;
 } xt_exponential_schedule_opts;
 #define xt_exponential_schedule(...) XT_EXPONENTIAL_SCHEDULE_(__VA_ARGS__, ) /* times gamma every time */
 #define XT_EXPONENTIAL_SCHEDULE_(opt, ...) \
@@ -80,7 +80,7 @@ typedef struct XT_OPTIONS_ xt_linear_schedule_opts {
     double start_factor XT_IS(xt_linear_schedule_opts, start_factor); /* of the rate at position 0; 0 to 1 */
     double end_factor XT_IS(xt_linear_schedule_opts, end_factor); /* of the rate from total_iters on; 0 to 1 */
     int64_t total_iters XT_IS(xt_linear_schedule_opts, total_iters);
-    xt_interval interval;
+    xt_interval interval XT_ZERO;
 } xt_linear_schedule_opts;
 /* from start_factor to end_factor of the rate */
 #define xt_linear_schedule(...) XT_LINEAR_SCHEDULE_(__VA_ARGS__, )
@@ -94,7 +94,7 @@ typedef struct XT_OPTIONS_ xt_constant_schedule_opts {
     size_t struct_size XT_SIZE(xt_constant_schedule_opts);
     double factor XT_IS(xt_constant_schedule_opts, factor); /* of the rate until total_iters, 0 to 1 */
     int64_t total_iters XT_IS(xt_constant_schedule_opts, total_iters);
-    xt_interval interval;
+    xt_interval interval XT_ZERO;
 } xt_constant_schedule_opts;
 /* times factor until total_iters, then the rate itself */
 #define xt_constant_schedule(...) XT_CONSTANT_SCHEDULE_(__VA_ARGS__, )
@@ -108,7 +108,7 @@ typedef struct XT_OPTIONS_ xt_polynomial_schedule_opts {
     size_t struct_size XT_SIZE(xt_polynomial_schedule_opts);
     int64_t total_iters XT_IS(xt_polynomial_schedule_opts, total_iters);
     double power XT_IS(xt_polynomial_schedule_opts, power); /* 1: a straight line; more: a faster fall at first */
-    xt_interval interval;
+    xt_interval interval XT_ZERO;
 } xt_polynomial_schedule_opts;
 /* (1 - t / total_iters)^power, down to 0 */
 #define xt_polynomial_schedule(...) XT_POLYNOMIAL_SCHEDULE_(__VA_ARGS__, )
@@ -121,8 +121,8 @@ XT_DEFAULTS_OF(xt_cosine_schedule_opts)
 typedef struct XT_OPTIONS_ xt_cosine_schedule_opts {
     size_t struct_size XT_SIZE(xt_cosine_schedule_opts);
     int64_t t_max XT_IS(xt_cosine_schedule_opts, t_max); /* needed: half a period */
-    double eta_min; /* the lowest rate */
-    xt_interval interval;
+    double eta_min XT_ZERO; /* the lowest rate */
+    xt_interval interval XT_ZERO;
 } xt_cosine_schedule_opts;
 #define xt_cosine_schedule(...) XT_COSINE_SCHEDULE_(__VA_ARGS__, ) /* from the rate to eta_min along half a cosine */
 #define XT_COSINE_SCHEDULE_(opt, ...) \
@@ -135,8 +135,8 @@ typedef struct XT_OPTIONS_ xt_warm_restarts_schedule_opts {
     size_t struct_size XT_SIZE(xt_warm_restarts_schedule_opts);
     int64_t t_0 XT_IS(xt_warm_restarts_schedule_opts, t_0); /* needed: length of the first cycle */
     int64_t t_mult XT_IS(xt_warm_restarts_schedule_opts, t_mult); /* factor from cycle to cycle */
-    double eta_min;
-    xt_interval interval;
+    double eta_min XT_ZERO;
+    xt_interval interval XT_ZERO;
 } xt_warm_restarts_schedule_opts;
 #define xt_warm_restarts_schedule(...) XT_WARM_RESTARTS_SCHEDULE_(__VA_ARGS__, ) /* cosine that begins again (SGDR) */
 #define XT_WARM_RESTARTS_SCHEDULE_(opt, ...) \
@@ -153,7 +153,7 @@ typedef struct XT_OPTIONS_ xt_one_cycle_schedule_opts {
     double max_lr XT_IS(xt_one_cycle_schedule_opts, max_lr); /* needed; groups keep their ratio to it */
     int64_t total_steps XT_IS(xt_one_cycle_schedule_opts, total_steps); /* needed; one step more is an error */
     double pct_start XT_IS(xt_one_cycle_schedule_opts, pct_start); /* share of the rise */
-    xt_switch linear; /* default off: cosine */
+    xt_switch linear XT_ZERO; /* default off: cosine */
     /* default on: the momentum (beta1) moves the other way */
     xt_switch cycle_momentum XT_IS(xt_one_cycle_schedule_opts, cycle_momentum);
     double base_momentum XT_IS(xt_one_cycle_schedule_opts, base_momentum), max_momentum
@@ -161,8 +161,8 @@ typedef struct XT_OPTIONS_ xt_one_cycle_schedule_opts {
     double div_factor XT_IS(xt_one_cycle_schedule_opts, div_factor); /* the first rate is max_lr / div_factor */
     /* the last rate is the first / final_div_factor */
     double final_div_factor XT_IS(xt_one_cycle_schedule_opts, final_div_factor);
-    xt_switch three_phase; /* default off */
-    xt_interval interval;
+    xt_switch three_phase XT_ZERO; /* default off */
+    xt_interval interval XT_ZERO;
 } xt_one_cycle_schedule_opts;
 /* Smith and Topin 2018: up to max_lr, then far below the first rate */
 #define xt_one_cycle_schedule(...) XT_ONE_CYCLE_SCHEDULE_(__VA_ARGS__, )
@@ -187,12 +187,12 @@ typedef struct XT_OPTIONS_ xt_cyclic_schedule_opts {
     /* positions from the lowest rate to the highest */
     int64_t step_size_up XT_IS(xt_cyclic_schedule_opts, step_size_up);
     int64_t step_size_down XT_IS(xt_cyclic_schedule_opts, step_size_down); /* -1 = step_size_up */
-    xt_cyclic_mode mode; /* what becomes of later cycles */
+    xt_cyclic_mode mode XT_ZERO; /* what becomes of later cycles */
     double gamma XT_IS(xt_cyclic_schedule_opts, gamma); /* of XT_EXP_RANGE */
     xt_switch cycle_momentum XT_IS(xt_cyclic_schedule_opts, cycle_momentum); /* default on */
     double base_momentum XT_IS(xt_cyclic_schedule_opts, base_momentum), max_momentum
         XT_IS(xt_cyclic_schedule_opts, max_momentum);
-    xt_interval interval;
+    xt_interval interval XT_ZERO;
 } xt_cyclic_schedule_opts;
 #define xt_cyclic_schedule(...) XT_CYCLIC_SCHEDULE_(__VA_ARGS__, ) /* Smith 2017: up and down between two rates */
 #define XT_CYCLIC_SCHEDULE_(opt, ...) \
@@ -204,9 +204,10 @@ typedef double (*xt_schedule_fn)(int64_t epoch, void *user);
 #define XT_DEFAULTS_xt_lambda_schedule_opts(is)
 typedef struct XT_OPTIONS_ xt_lambda_schedule_opts {
     size_t struct_size XT_SIZE(xt_lambda_schedule_opts);
-    void *user;
-    xt_switch multiplicative; /* default off: the first rate times fn(epoch); on: the rate before times fn(epoch) */
-    xt_interval interval;
+    void *user XT_ZERO;
+    xt_switch multiplicative
+        XT_ZERO; /* default off: the first rate times fn(epoch); on: the rate before times fn(epoch) */
+    xt_interval interval XT_ZERO;
 } xt_lambda_schedule_opts;
 /* xt_lambda_schedule(opt, fn, .user = p): fn says the factor of each position */
 #define xt_lambda_schedule(opt, ...) XT_LAMBDA_SCHEDULE_(opt, __VA_ARGS__, )
@@ -222,16 +223,16 @@ XT_DEFAULTS_OF(xt_plateau_schedule_opts)
 typedef struct XT_OPTIONS_ xt_plateau_schedule_opts {
     size_t struct_size XT_SIZE(xt_plateau_schedule_opts);
     /* the Trainer's: name of a logged value, read after each validation (epoch when there is none) */
-    const char *monitor;
-    xt_reduce mode; /* XT_MIN (default) or XT_MAX */
+    const char *monitor XT_ZERO;
+    xt_reduce mode XT_ZERO; /* XT_MIN (default) or XT_MAX */
     double factor XT_IS(xt_plateau_schedule_opts, factor); /* of the rate each time, below 1 */
     /* values in a row without improvement that are borne; the next one lowers the rate */
     int64_t patience XT_IS(xt_plateau_schedule_opts, patience);
     /* better by more than this share of the best counts as improvement */
     double threshold XT_IS(xt_plateau_schedule_opts, threshold);
-    xt_switch absolute; /* default off: the threshold is relative to the best value */
-    int64_t cooldown; /* values behind a reduction that are not counted as bad */
-    double min_lr; /* the lowest rate */
+    xt_switch absolute XT_ZERO; /* default off: the threshold is relative to the best value */
+    int64_t cooldown XT_ZERO; /* values behind a reduction that are not counted as bad */
+    double min_lr XT_ZERO; /* the lowest rate */
     double eps XT_IS(xt_plateau_schedule_opts, eps); /* smaller changes of the rate are not made */
 } xt_plateau_schedule_opts;
 #define xt_plateau_schedule(...) XT_PLATEAU_SCHEDULE_(__VA_ARGS__, )
@@ -243,9 +244,9 @@ XT_API xt_scheduler *xt_plateau_schedule_opt(const xt_src *src, xt_optimizer *op
 #define XT_DEFAULTS_xt_sequence_opts(is)
 typedef struct XT_OPTIONS_ xt_sequence_opts {
     size_t struct_size XT_SIZE(xt_sequence_opts);
-    xt_scheduler *schedules[XT_SCHEDULE_MOST]; /* up to the first NULL */
-    int64_t milestones[XT_SCHEDULE_MOST]; /* one fewer: where the next one takes over and begins at its 0 */
-    xt_interval interval;
+    xt_scheduler *schedules[XT_SCHEDULE_MOST] XT_ZERO; /* up to the first NULL */
+    int64_t milestones[XT_SCHEDULE_MOST] XT_ZERO; /* one fewer: where the next one takes over and begins at its 0 */
+    xt_interval interval XT_ZERO;
 } xt_sequence_opts;
 /* one after the other: .schedules = {warmup, cosine}, .milestones = {500} */
 #define xt_sequential_schedule(...) XT_SEQUENTIAL_SCHEDULE_(__VA_ARGS__, )
@@ -261,7 +262,7 @@ XT_DEFAULTS_OF(xt_warmup_opts)
 typedef struct XT_OPTIONS_ xt_warmup_opts {
     size_t struct_size XT_SIZE(xt_warmup_opts);
     double start_factor XT_IS(xt_warmup_opts, start_factor); /* of the rate, at the first step */
-    xt_interval interval;
+    xt_interval interval XT_ZERO;
 } xt_warmup_opts;
 /* Linear from start_factor to the whole rate in `steps`, then `then` (NULL: the rate stays). */
 #define xt_warmup_schedule(opt, steps, ...) XT_WARMUP_SCHEDULE_(opt, steps, __VA_ARGS__, )

@@ -94,8 +94,8 @@ XT_API bool xt_meshgrid_at(const xt_src *src, int n, const xt_tensor *tensors, b
 #define XT_DEFAULTS_xt_pad_opts(is)
 typedef struct XT_OPTIONS_ xt_pad_opts {
     size_t struct_size XT_SIZE(xt_pad_opts);
-    xt_pad_mode mode; /* default XT_PAD_CONSTANT */
-    double value; /* of constant padding */
+    xt_pad_mode mode XT_ZERO; /* default XT_PAD_CONSTANT */
+    double value XT_ZERO; /* of constant padding */
 } xt_pad_opts;
 /* xt_pad(x, XT_LIST(1, 2, 3, 4)): 1 before and 2 after the last axis, 3 and 4 around the one before it; negative
  * amounts cut (constant mode only). */
@@ -104,8 +104,8 @@ XT_API xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_p
 #define XT_DEFAULTS_xt_pad_sequence_opts(is)
 typedef struct XT_OPTIONS_ xt_pad_sequence_opts {
     size_t struct_size XT_SIZE(xt_pad_sequence_opts);
-    bool batch_first; /* [n,T,...]; default [T,n,...] */
-    double padding_value; /* behind the end of shorter sequences */
+    bool batch_first XT_ZERO; /* [n,T,...]; default [T,n,...] */
+    double padding_value XT_ZERO; /* behind the end of shorter sequences */
 } xt_pad_sequence_opts;
 /* n sequences [T_i,...] of one dtype as one tensor, T the longest: xt_pad_sequence(3, parts, .batch_first = true) */
 #define xt_pad_sequence(n, ...) XT_OPT2_(xt_pad_sequence_at, xt_pad_sequence_opts, XT_NUMBER_(n), __VA_ARGS__, )
@@ -115,7 +115,7 @@ XT_DEFAULTS_OF(xt_unfold_opts)
 typedef struct XT_OPTIONS_ xt_unfold_opts {
     size_t struct_size XT_SIZE(xt_unfold_opts);
     int stride XT_IS(xt_unfold_opts, stride); /* from one place to the next, in both dims */
-    int padding; /* zeros on each side */
+    int padding XT_ZERO; /* zeros on each side */
     int dilation XT_IS(xt_unfold_opts, dilation); /* from one element of a place to the next */
 } xt_unfold_opts;
 /* [N,C,H,W] -> [N, C KH KW, places] */
@@ -142,9 +142,9 @@ typedef enum xt_grid_padding {
 #define XT_DEFAULTS_xt_grid_opts(is)
 typedef struct XT_OPTIONS_ xt_grid_opts {
     size_t struct_size XT_SIZE(xt_grid_opts);
-    xt_grid_padding padding; /* what is seen outside: default zeros */
-    bool nearest; /* default bilinear */
-    bool align_corners; /* -1 and 1 are the centres of the corner pixels; default their outer edges */
+    xt_grid_padding padding XT_ZERO; /* what is seen outside: default zeros */
+    bool nearest XT_ZERO; /* default bilinear */
+    bool align_corners XT_ZERO; /* -1 and 1 are the centres of the corner pixels; default their outer edges */
 } xt_grid_opts;
 /* x [N,C,H,W] at places grid [N,P,Q,2], (x, y) from -1 to 1 -> [N,C,P,Q]; the grid of affine maps theta [N,2,3] ->
  * [N,height,width,2]. */
@@ -261,7 +261,7 @@ typedef enum xt_reduction {
 #define XT_DEFAULTS_xt_scatter_opts(is)
 typedef struct XT_OPTIONS_ xt_scatter_opts {
     size_t struct_size XT_SIZE(xt_scatter_opts);
-    bool exclude_self; /* what x holds where updates go does not count */
+    bool exclude_self XT_ZERO; /* what x holds where updates go does not count */
 } xt_scatter_opts;
 #define xt_scatter_reduce(x, axis, index, updates, ...) XT_SCATTER_REDUCE_(x, axis, index, updates, __VA_ARGS__, )
 #define XT_SCATTER_REDUCE_(x, axis, index, updates, how, ...)                                       \
@@ -291,7 +291,7 @@ XT_API xt_tensor xt_index_fill_at(const xt_src *src, xt_tensor x, int axis, xt_t
 #define XT_DEFAULTS_xt_index_put_opts(is)
 typedef struct XT_OPTIONS_ xt_index_put_opts {
     size_t struct_size XT_SIZE(xt_index_put_opts);
-    bool accumulate; /* add instead of replace */
+    bool accumulate XT_ZERO; /* add instead of replace */
 } xt_index_put_opts;
 /* x[i, j, ...] = values; indices XT_TENSORS(i, j) */
 #define xt_index_put(x, n, indices, ...) \

@@ -52,9 +52,9 @@ typedef xt_tensor (*xt_step_fn)(const xt_tensor *in, int n, void *user);
 #define XT_DEFAULTS_xt_compile_opts(is)
 typedef struct XT_OPTIONS_ xt_compile_opts {
     size_t struct_size XT_SIZE(xt_compile_opts);
-    void *user; /* passed to fn */
-    const char *name; /* for messages; default: where xt_compile was called */
-    int64_t max_programs; /* one program more is an error that says why it was needed; 0 = no limit */
+    void *user XT_ZERO; /* passed to fn */
+    const char *name XT_ZERO; /* for messages; default: where xt_compile was called */
+    int64_t max_programs XT_ZERO; /* one program more is an error that says why it was needed; 0 = no limit */
 } xt_compile_opts;
 
 /* xt_compile(fn, .user = &model, .name = "train", .max_programs = 2). Records nothing yet. Yours; xt_finish frees what

@@ -596,10 +596,11 @@ XT_API xt_tensor xt_grad_at(const xt_src *src, xt_tensor t);
 typedef struct XT_OPTIONS_ xt_grad_of_opts {
     size_t struct_size XT_SIZE(xt_grad_of_opts);
     /* what to multiply the derivatives of root with, of its shape; none = 1, and root must have one element */
-    xt_tensor grad_output;
-    xt_switch create_graph; /* default off: the gradients are values only. On: they can be differentiated again */
+    xt_tensor grad_output XT_ZERO;
+    xt_switch create_graph
+        XT_ZERO; /* default off: the gradients are values only. On: they can be differentiated again */
     /* default off: a tensor that root does not depend on is an error. On: its gradient is none */
-    xt_switch allow_unused;
+    xt_switch allow_unused XT_ZERO;
 } xt_grad_of_opts;
 /* xt_grad_of(loss, 2, tensors, out_grads, .create_graph = XT_ON) */
 #define xt_grad_of(root, n, ...) XT_GRAD_OF_(root, n, __VA_ARGS__, )

@@ -19,77 +19,81 @@ typedef struct xt_callback xt_callback;
 /* What is trained. Only net (or module), training_step and configure_optimizers are needed to fit. `user` is
  * passed to all. It may grow at its end: xt_fit and its like tell the library how large the program's is. */
 typedef struct xt_task {
-    xt_module_fn net; /* the trainer makes the module from it ... */
-    xt_module *module; /* ... unless one is given here (borrowed) */
-    void *user; /* passed to all functions, net's too; the caller's */
-    xt_tensor (*training_step)(xt_module *net, xt_batch b, void *user); /* returns the loss */
+    xt_module_fn net XT_ZERO; /* the trainer makes the module from it ... */
+    xt_module *module XT_ZERO; /* ... unless one is given here (borrowed) */
+    void *user XT_ZERO; /* passed to all functions, net's too; the caller's */
+    xt_tensor (*training_step)(xt_module *net, xt_batch b, void *user) XT_ZERO; /* returns the loss */
     /* one batch in eval mode without gradients; logs what it finds ("val/loss") */
-    void (*validation_step)(xt_module *net, xt_batch b, void *user);
-    void (*test_step)(xt_module *net, xt_batch b, void *user); /* the same of xt_test; NULL: validation_step serves */
+    void (*validation_step)(xt_module *net, xt_batch b, void *user) XT_ZERO;
+    void (*test_step)(xt_module *net, xt_batch b,
+                      void *user) XT_ZERO; /* the same of xt_test; NULL: validation_step serves */
     /* the result for one batch, in eval mode without gradients; needed by xt_predict */
-    xt_tensor (*predict_step)(xt_module *net, xt_batch b, void *user);
+    xt_tensor (*predict_step)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     /* with its schedules, which the trainer steps: see schedule.h */
-    xt_optimizer *(*configure_optimizers)(xt_module *net, void *user);
+    xt_optimizer *(*configure_optimizers)(xt_module *net, void *user)XT_ZERO;
     /* Instead of configure_optimizers: up to `max` optimizers, the number given back. All step after each window,
      * unless optimization is manual; each freezes the parameters that are another one's (xt_optimizer_group(o, "fc2.*",
      * .frozen = XT_ON)). */
-    int (*configure_several)(xt_module *net, xt_optimizer **out, int max, void *user);
+    int (*configure_several)(xt_module *net, xt_optimizer **out, int max, void *user) XT_ZERO;
     /* On: training_step calls xt_backward and xt_optimizer_step itself (alternating networks, several losses) and may
      * return none. A micro-batch that stepped any optimizer counts as one optimizer step; accumulation and clipping are
      * then the task's own, and refused as options. */
-    bool manual_optimization;
+    bool manual_optimization XT_ZERO;
     /* Hooks, all optional, in the order they come. xt_log in those of batches is of the step; in those around an epoch
      * or a pass it is of the epoch, a row of its own; in the others it is an error (doc/logging.md has each hook, and
      * histograms, images and texts). A callback's hook of the same place runs first, but at the end of a pass or an
      * epoch, where callbacks that watch values come after the task. */
     /* rank 0 only, before anything else; the others wait (downloads) */
-    void (*prepare_data)(void *user);
+    void (*prepare_data)(void *user) XT_ZERO;
     /* "fit" (before configure_optimizers), "validate", "test" or "predict"; and its counterpart at the end */
-    void (*setup)(xt_module *net, const char *stage, void *user);
-    void (*teardown)(xt_module *net, const char *stage, void *user); /* the stage is over, also after an error */
+    void (*setup)(xt_module *net, const char *stage, void *user) XT_ZERO;
+    void (*teardown)(xt_module *net, const char *stage,
+                     void *user) XT_ZERO; /* the stage is over, also after an error */
     /* module and optimizer are there, and a resumed state; before the sanity batches */
-    void (*on_fit_start)(xt_module *net, void *user);
-    void (*on_fit_end)(xt_module *net, void *user); /* the last hook but teardown of a fit that ended well */
-    void (*on_train_start)(xt_module *net, void *user); /* after the sanity batches */
+    void (*on_fit_start)(xt_module *net, void *user) XT_ZERO;
+    void (*on_fit_end)(xt_module *net, void *user) XT_ZERO; /* the last hook but teardown of a fit that ended well */
+    void (*on_train_start)(xt_module *net, void *user) XT_ZERO; /* after the sanity batches */
     /* before on_fit_end, while validations are over too */
-    void (*on_train_end)(xt_module *net, void *user);
+    void (*on_train_end)(xt_module *net, void *user) XT_ZERO;
     /* of every stage: gives the batch that hooks and the step get (augmentation on the device) */
-    xt_batch (*on_after_batch_transfer)(xt_module *net, xt_batch b, void *user);
+    xt_batch (*on_after_batch_transfer)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     /* before the epoch's first batch; counts from 0 */
-    void (*on_train_epoch_start)(xt_module *net, int64_t epoch, void *user);
+    void (*on_train_epoch_start)(xt_module *net, int64_t epoch, void *user) XT_ZERO;
     /* true: this batch and the rest of the epoch are left out; within an accumulation window, once it has ended */
-    bool (*on_train_batch_start)(xt_module *net, const xt_batch *b, void *user);
+    bool (*on_train_batch_start)(xt_module *net, const xt_batch *b, void *user) XT_ZERO;
     /* the loss is recorded; of each micro-batch */
-    void (*on_before_backward)(xt_module *net, xt_tensor loss, void *user);
-    void (*on_after_backward)(xt_module *net, void *user); /* gradients are there (xt_grad) */
+    void (*on_before_backward)(xt_module *net, xt_tensor loss, void *user) XT_ZERO;
+    void (*on_after_backward)(xt_module *net, void *user) XT_ZERO; /* gradients are there (xt_grad) */
     /* gradients of the whole window, before clipping; not in every micro-batch */
-    void (*on_before_optimizer_step)(xt_module *net, void *user);
+    void (*on_before_optimizer_step)(xt_module *net, void *user) XT_ZERO;
     /* recorded; the loss as training_step gave it */
-    void (*on_train_batch_end)(xt_module *net, const xt_batch *b, xt_tensor loss, void *user);
+    void (*on_train_batch_end)(xt_module *net, const xt_batch *b, xt_tensor loss, void *user) XT_ZERO;
     /* after its last batch and the validation that is due there; counts from 0 */
-    void (*on_train_epoch_end)(xt_module *net, int64_t epoch, void *user);
+    void (*on_train_epoch_end)(xt_module *net, int64_t epoch, void *user) XT_ZERO;
     /* before a validation's first batch; `epoch` is the training's */
-    void (*on_validation_epoch_start)(xt_module *net, int64_t epoch, void *user);
-    void (*on_validation_epoch_end)(xt_module *net, int64_t epoch, void *user); /* after its last batch */
-    void (*on_validation_batch_start)(xt_module *net, const xt_batch *b, void *user); /* before validation_step */
+    void (*on_validation_epoch_start)(xt_module *net, int64_t epoch, void *user) XT_ZERO;
+    void (*on_validation_epoch_end)(xt_module *net, int64_t epoch, void *user) XT_ZERO; /* after its last batch */
+    void (*on_validation_batch_start)(xt_module *net, const xt_batch *b,
+                                      void *user) XT_ZERO; /* before validation_step */
     /* recorded; its step is still open, so xt_log works */
-    void (*on_validation_batch_end)(xt_module *net, const xt_batch *b, void *user);
+    void (*on_validation_batch_end)(xt_module *net, const xt_batch *b, void *user) XT_ZERO;
     /* a test is one pass, so it has no epochs of its own */
-    void (*on_test_start)(xt_module *net, void *user);
-    void (*on_test_batch_start)(xt_module *net, const xt_batch *b, void *user); /* before test_step */
+    void (*on_test_start)(xt_module *net, void *user) XT_ZERO;
+    void (*on_test_batch_start)(xt_module *net, const xt_batch *b, void *user) XT_ZERO; /* before test_step */
     /* recorded; its step is still open, so xt_log works */
-    void (*on_test_batch_end)(xt_module *net, const xt_batch *b, void *user);
-    void (*on_test_end)(xt_module *net, void *user); /* after the last batch of the test */
-    void (*on_predict_start)(xt_module *net, void *user); /* before the first batch of xt_predict */
-    void (*on_predict_batch_start)(xt_module *net, const xt_batch *b, void *user); /* before predict_step */
+    void (*on_test_batch_end)(xt_module *net, const xt_batch *b, void *user) XT_ZERO;
+    void (*on_test_end)(xt_module *net, void *user) XT_ZERO; /* after the last batch of the test */
+    void (*on_predict_start)(xt_module *net, void *user) XT_ZERO; /* before the first batch of xt_predict */
+    void (*on_predict_batch_start)(xt_module *net, const xt_batch *b, void *user) XT_ZERO; /* before predict_step */
     /* recorded: `out` is what predict_step gave */
-    void (*on_predict_batch_end)(xt_module *net, const xt_batch *b, xt_tensor out, void *user);
-    void (*on_predict_end)(xt_module *net, void *user); /* after the last batch of xt_predict */
-    void (*on_exception)(xt_module *net, xt_status error, void *user); /* the fit ends with this error (borrowed) */
+    void (*on_predict_batch_end)(xt_module *net, const xt_batch *b, xt_tensor out, void *user) XT_ZERO;
+    void (*on_predict_end)(xt_module *net, void *user) XT_ZERO; /* after the last batch of xt_predict */
+    void (*on_exception)(xt_module *net, xt_status error,
+                         void *user) XT_ZERO; /* the fit ends with this error (borrowed) */
     /* State of one's own in checkpoints, as JSON text; save_state as snprintf would write it. */
-    size_t (*save_state)(char *buf, size_t n, void *user);
+    size_t (*save_state)(char *buf, size_t n, void *user) XT_ZERO;
     /* gets in a resumed fit what save_state wrote, before the first batch; an error ends the fit */
-    xt_status (*load_state)(const char *json, void *user);
+    xt_status (*load_state)(const char *json, void *user) XT_ZERO;
 } xt_task;
 
 #define XT_DEFAULTS_xt_trainer_opts(is)                                                                          \
@@ -107,78 +111,78 @@ typedef struct XT_OPTIONS_ xt_trainer_opts {
     int64_t accumulate_grad_batches XT_IS(xt_trainer_opts, accumulate_grad_batches);
     /* optimizer steps; gives way to log_every_n_batches */
     int64_t log_every_n_steps XT_IS(xt_trainer_opts, log_every_n_steps);
-    int64_t log_every_n_batches; /* micro-batches; 0 = unused; must be a multiple of accumulate_grad_batches */
+    int64_t log_every_n_batches XT_ZERO; /* micro-batches; 0 = unused; must be a multiple of accumulate_grad_batches */
     /* Batches of one pass: a whole number; below 1: that share of the pass (0.25); 0 = none; -1 = all. */
     double limit_train_batches XT_IS(xt_trainer_opts, limit_train_batches), limit_val_batches
         XT_IS(xt_trainer_opts, limit_val_batches);
     int64_t val_every_n_epochs XT_IS(xt_trainer_opts, val_every_n_epochs); /* epochs from one validation to the next */
-    int64_t val_every_n_batches; /* of the epoch; 0 = at the epoch's end */
-    double gradient_clip_val; /* 0 = off; norm of all gradients, after averaging */
+    int64_t val_every_n_batches XT_ZERO; /* of the epoch; 0 = at the epoch's end */
+    double gradient_clip_val XT_ZERO; /* 0 = off; norm of all gradients, after averaging */
     /* "fp32" (default; "32"), "bf16" ("bf16-mixed": products in bf16, weights f32), "16-mixed" ("fp16": f16 with a loss
      * scaler), "bf16-true" (weights, optimizer state and inputs in bf16, half the memory; each update is computed in
      * f32 and rounded once), "16-true", "64-true". */
-    const char *precision;
-    const char *run_name; /* folder under runs/; NULL = "default" */
-    const char *runs_dir; /* NULL = XT_RUNS_DIR or "runs" */
+    const char *precision XT_ZERO;
+    const char *run_name XT_ZERO; /* folder under runs/; NULL = "default" */
+    const char *runs_dir XT_ZERO; /* NULL = XT_RUNS_DIR or "runs" */
     /* default: on when the sink is a terminal, plain lines otherwise */
     xt_switch progress_bar XT_IS(xt_trainer_opts, progress_bar);
     xt_switch logger XT_IS(xt_trainer_opts, logger); /* default on: what `loggers` names */
-    const char *loggers; /* comma list of csv, tensorboard, jsonl; NULL = "csv,tensorboard" */
+    const char *loggers XT_ZERO; /* comma list of csv, tensorboard, jsonl; NULL = "csv,tensorboard" */
     xt_switch checkpointing XT_IS(xt_trainer_opts, checkpointing); /* default on: last.ckpt at the end */
     xt_switch model_summary XT_IS(xt_trainer_opts, model_summary); /* default on */
     /* checkpoint to continue from; "last" = newest of the run, and none begins anew with a warning; "best" = the best
      * that the run's xt_model_checkpoint kept */
-    const char *resume;
+    const char *resume XT_ZERO;
     /* weights for xt_validate, xt_test and xt_predict: "best", "last" or a path; NULL = those the trainer has,
      * else `resume` */
-    const char *ckpt;
+    const char *ckpt XT_ZERO;
     /* xt_seed, at once (make loaders after the trainer); XT_SEED_OF_RUN leaves it */
     uint64_t seed XT_IS(xt_trainer_opts, seed);
-    const char *gradient_clip_algorithm; /* "norm" (default), "value" */
+    const char *gradient_clip_algorithm XT_ZERO; /* "norm" (default), "value" */
     double limit_test_batches XT_IS(xt_trainer_opts, limit_test_batches), limit_predict_batches
         XT_IS(xt_trainer_opts, limit_predict_batches); /* as above, of xt_test and xt_predict */
     /* When to validate, with its unit: "2epochs", "0.25epochs" (four times an epoch), "100steps" (optimizer steps, over
      * epochs), "200batches" (micro- batches, over epochs), "10min" (of wall time; several ranks go by rank 0's clock).
      * NULL = val_every_n_epochs. Not together with val_every_n_*. */
-    const char *val_every;
+    const char *val_every XT_ZERO;
     /* a wish to stop (early stopping, xt_trainer_stop, max_time) waits for both; 0 = none */
-    int64_t min_epochs, min_steps;
+    int64_t min_epochs XT_ZERO, min_steps XT_ZERO;
     /* "45s", "90min", "2h", "1d", "DD:HH:MM:SS": stops after so much training time, kept over a resume;
      * NULL = no limit */
-    const char *max_time;
+    const char *max_time XT_ZERO;
     /* n: a smoke run of n batches of training, validation and test, without logs, checkpoints and early
      * stopping; 0 = off */
-    int64_t fast_dev_run;
+    int64_t fast_dev_run XT_ZERO;
     /* trains and validates on the first n batches (or that share), unshuffled, to see whether the model can learn
      * them; 0 = off */
-    double overfit_batches;
+    double overfit_batches XT_ZERO;
     /* batches of validation_step before the first training batch, whose values are thrown away: a mistake in it shows
      * at once; -1 = all; 0 = none (the default: an execution less; Lightning runs 2) */
-    int64_t num_sanity_val_steps;
+    int64_t num_sanity_val_steps XT_ZERO;
     /* signals that save a checkpoint after the optimizer step under way and end the fit, which then gives 128 + the
      * signal's number: comma list of TERM, INT, HUP, USR1, USR2; NULL = "TERM", and under SLURM USR1 too, which asks
      * SLURM to requeue the job; "" = none */
-    const char *signals;
-    xt_switch offload_optimizer; /* optimizer state in host memory (xt_optimizer_offload); default off */
+    const char *signals XT_ZERO;
+    xt_switch offload_optimizer XT_ZERO; /* optimizer state in host memory (xt_optimizer_offload); default off */
     /* optimizer steps after which last.ckpt is saved (unless checkpointing is off) and everything on the device given
      * back (xt_reinitialize), for runs whose device memory creeps; 0 = never */
-    int64_t reinitialize_every_n_steps;
+    int64_t reinitialize_every_n_steps XT_ZERO;
     /* What several ranks hold: "ddp" (default): parameters and optimizer state, each all of it; "zero2" (or "zero1"):
      * optimizer state and gradients are divided; "fsdp": parameters of two dims and more, too. The losses are the same
      * to 1e-5 (batch norm takes the statistics of all ranks' samples but under ddp). Made at once, as a mesh with one
      * axis "data" (mesh.h): make loaders and modules after the trainer. With a mesh of one's own leave it unset. */
-    const char *strategy;
+    const char *strategy XT_ZERO;
     /* "ddp": compares the ranks' parameters so often (xt_optimizer_check_replicas); 0 = never */
-    int64_t check_replicas_every_n_steps;
+    int64_t check_replicas_every_n_steps XT_ZERO;
     /* batch norms of a fit over several ranks take the whole batch's statistics, as their own .sync
      * would; default off */
-    xt_switch sync_batchnorm;
+    xt_switch sync_batchnorm XT_ZERO;
     /* every step is looked through for NaN, and the first is an error with its line (as XT_DEBUG=nan;
      * slow); default off */
-    xt_switch detect_anomaly;
+    xt_switch detect_anomaly XT_ZERO;
     /* to measure the loop alone: no logs, checkpoints, bar, summary or sanity batches; xt_log does
      * nothing; default off */
-    xt_switch barebones;
+    xt_switch barebones XT_ZERO;
 } xt_trainer_opts;
 /* xt_trainer_new(.max_epochs = 5): strings are copied, nothing is opened or written before the fit. Yours; xt_finish
  * frees what is left. An option out of its range is a pending error, and the trainer refuses to fit. */
@@ -216,13 +220,13 @@ XT_API XT_CHECK xt_status xt_config_read(const char *path,
  *                                     .train = my_data, .val = my_test_data};
  * cc -shared -fPIC mine.c -o mine.so -lxtrain; xtrain fit ./mine.so --model.lr 0.1 --max_epochs 3 */
 typedef struct xt_model_desc {
-    size_t struct_size;
-    const char *name, *help; /* name of the run's folder; what --help prints */
+    size_t struct_size XT_ZERO;
+    const char *name XT_ZERO, *help XT_ZERO; /* name of the run's folder; what --help prints */
     /* the task, made once the arguments are known; `user` in it goes to the next functions */
-    xt_task (*task)(xt_trainer *t);
-    xt_loader *(*train)(xt_trainer *t, void *user); /* the training loader; the trainer takes it over */
-    xt_loader *(*val)(xt_trainer *t, void *user); /* may be NULL */
-    xt_loader *(*test)(xt_trainer *t, void *user); /* may be NULL; tested after the fit */
+    xt_task (*task)(xt_trainer *t) XT_ZERO;
+    xt_loader *(*train)(xt_trainer *t, void *user)XT_ZERO; /* the training loader; the trainer takes it over */
+    xt_loader *(*val)(xt_trainer *t, void *user)XT_ZERO; /* may be NULL */
+    xt_loader *(*test)(xt_trainer *t, void *user)XT_ZERO; /* may be NULL; tested after the fit */
 } xt_model_desc;
 XT_API void xt_trainer_add(xt_trainer *t, xt_callback *c); /* takes c over */
 /* Trains; 0, or 1 with the message printed, which is for the program's exit code: a compiler warns of a call whose
@@ -258,25 +262,25 @@ XT_API XT_CHECK int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_tas
  * that one gives, or leaves pending, ends the call. static const xt_data_module data = {.struct_size = sizeof data,
  * .prepare = download, .train = make_train}; return xt_fit_data(t, &task, &data); */
 typedef struct xt_data_module {
-    size_t struct_size; /* sizeof(xt_data_module) */
-    void *user;
+    size_t struct_size XT_ZERO; /* sizeof(xt_data_module) */
+    void *user XT_ZERO;
     /* Downloads, unpacks, tokenizes: before anything else, once for a trainer, on rank 0 of the run while the others
      * wait. It keeps nothing in `user`, which other ranks would not have. */
-    xt_status (*prepare)(void *user);
-    bool prepare_per_host; /* on the first rank of each host, where hosts share no file system */
+    xt_status (*prepare)(void *user) XT_ZERO;
+    bool prepare_per_host XT_ZERO; /* on the first rank of each host, where hosts share no file system */
     /* On every rank, "fit", "validate", "test" or "predict": opens, splits; then loaders are made, with the mesh, the
      * ranks and the seed of the run at hand. teardown is its counterpart, also after an error. */
-    xt_status (*setup)(xt_trainer *t, const char *stage, void *user);
-    xt_loader *(*train)(xt_trainer *t, void *user); /* several: xt_combined_loader */
-    xt_loader *(*val)(xt_trainer *t, void *user); /* several for val, test and predict: with XT_SEQUENTIAL */
-    xt_loader *(*test)(xt_trainer *t, void *user); /* of xt_test_data */
-    xt_loader *(*predict)(xt_trainer *t, void *user); /* of xt_predict_data */
-    void (*teardown)(xt_trainer *t, const char *stage, void *user); /* the stage is over, also after an error */
+    xt_status (*setup)(xt_trainer *t, const char *stage, void *user) XT_ZERO;
+    xt_loader *(*train)(xt_trainer *t, void *user)XT_ZERO; /* several: xt_combined_loader */
+    xt_loader *(*val)(xt_trainer *t, void *user)XT_ZERO; /* several for val, test and predict: with XT_SEQUENTIAL */
+    xt_loader *(*test)(xt_trainer *t, void *user)XT_ZERO; /* of xt_test_data */
+    xt_loader *(*predict)(xt_trainer *t, void *user)XT_ZERO; /* of xt_predict_data */
+    void (*teardown)(xt_trainer *t, const char *stage, void *user) XT_ZERO; /* the stage is over, also after an error */
     /* State of one's own in checkpoints, as JSON text; save_state as snprintf would write it. A resumed fit has
      * load_state called behind setup and before its loaders are made, which then stand where the checkpoint's did. */
-    size_t (*save_state)(char *buf, size_t n, void *user);
+    size_t (*save_state)(char *buf, size_t n, void *user) XT_ZERO;
     /* what save_state wrote, in a resumed fit; an error ends it */
-    xt_status (*load_state)(const char *json, void *user);
+    xt_status (*load_state)(const char *json, void *user) XT_ZERO;
 } xt_data_module;
 /* (t, &task, &data): xt_fit_data, xt_validate_data, xt_test_data and xt_predict_data are xt_fit, xt_validate, xt_test
  * and xt_predict with a data module's loaders, freed behind it. The module is the caller's; its `user` must live as
@@ -354,53 +358,54 @@ XT_API xt_fit_result xt_trainer_result(const xt_trainer *t); /* of the last fit;
 /* A callback of one's own: any function may be NULL. Functions get `user` last. All run on the fitting thread; none may
  * read a tensor's value without paying for it (xt_when_ready and xt_log are free). */
 typedef struct xt_callback_desc {
-    size_t struct_size;
-    const char *name; /* key of its state in checkpoints */
+    size_t struct_size XT_ZERO;
+    const char *name XT_ZERO; /* key of its state in checkpoints */
     /* before the first batch; an error ends the fit */
-    xt_status (*fit_start)(xt_trainer *t, void *user);
-    void (*epoch_start)(xt_trainer *t, void *user); /* before the epoch's first batch (xt_trainer_epoch) */
-    void (*batch_start)(xt_trainer *t, const xt_batch *b, void *user); /* before training_step */
+    xt_status (*fit_start)(xt_trainer *t, void *user) XT_ZERO;
+    void (*epoch_start)(xt_trainer *t, void *user) XT_ZERO; /* before the epoch's first batch (xt_trainer_epoch) */
+    void (*batch_start)(xt_trainer *t, const xt_batch *b, void *user) XT_ZERO; /* before training_step */
     /* recorded; its step is still open, so xt_log works */
-    void (*batch_end)(xt_trainer *t, const xt_batch *b, void *user);
+    void (*batch_end)(xt_trainer *t, const xt_batch *b, void *user) XT_ZERO;
     /* an optimizer step is on its way to the device */
-    void (*step_end)(xt_trainer *t, void *user);
+    void (*step_end)(xt_trainer *t, void *user) XT_ZERO;
     /* a row of logs is due: xt_trainer_log_host */
-    void (*row)(xt_trainer *t, void *user);
+    void (*row)(xt_trainer *t, void *user) XT_ZERO;
     /* before a validation's first batch; not of the sanity batches */
-    void (*validation_start)(xt_trainer *t, void *user);
+    void (*validation_start)(xt_trainer *t, void *user) XT_ZERO;
     /* recorded; its step is still open, so xt_log works */
-    void (*validation_batch_end)(xt_trainer *t, const xt_batch *b, void *user);
-    void (*validation_end)(xt_trainer *t, void *user); /* after its last batch; what it logs is of the epoch */
+    void (*validation_batch_end)(xt_trainer *t, const xt_batch *b, void *user) XT_ZERO;
+    void (*validation_end)(xt_trainer *t, void *user) XT_ZERO; /* after its last batch; what it logs is of the epoch */
     /* after the epoch's validation, if it had one */
-    void (*epoch_end)(xt_trainer *t, void *user);
+    void (*epoch_end)(xt_trainer *t, void *user) XT_ZERO;
     /* recorded; its step is still open (xt_when_ready) */
-    void (*predict_batch_end)(xt_trainer *t, const xt_batch *b, xt_tensor out, void *user);
+    void (*predict_batch_end)(xt_trainer *t, const xt_batch *b, xt_tensor out, void *user) XT_ZERO;
     /* the fit ends with this error; fit_end follows */
-    void (*exception)(xt_trainer *t, xt_status error, void *user);
-    void (*fit_end)(xt_trainer *t, bool ok, void *user); /* whatever ended the fit; `ok`: without an error */
-    size_t (*save_state)(char *buf, size_t n, void *user); /* JSON text as snprintf would write it */
+    void (*exception)(xt_trainer *t, xt_status error, void *user) XT_ZERO;
+    void (*fit_end)(xt_trainer *t, bool ok, void *user) XT_ZERO; /* whatever ended the fit; `ok`: without an error */
+    size_t (*save_state)(char *buf, size_t n, void *user) XT_ZERO; /* JSON text as snprintf would write it */
     /* what save_state wrote, in a resumed fit; an error ends it */
-    xt_status (*load_state)(const char *json, void *user);
-    void (*free_user)(void *user);
+    xt_status (*load_state)(const char *json, void *user) XT_ZERO;
+    void (*free_user)(void *user) XT_ZERO;
     /* Of 0.2: passes on their own (xt_validate, xt_test, xt_predict) call the hooks of a program's own
      * callbacks too. */
-    void (*setup)(xt_trainer *t, const char *stage, void *user);
-    void (*teardown)(xt_trainer *t, const char *stage, void *user); /* the stage is over, also after an error */
-    void (*sanity_start)(xt_trainer *t, void *user); /* before the sanity batches */
-    void (*sanity_end)(xt_trainer *t, void *user); /* behind them; their values are gone */
-    void (*validation_batch_start)(xt_trainer *t, const xt_batch *b, void *user); /* before validation_step */
-    void (*test_start)(xt_trainer *t, void *user); /* before the first batch of a test */
-    void (*test_batch_start)(xt_trainer *t, const xt_batch *b, void *user); /* before test_step */
+    void (*setup)(xt_trainer *t, const char *stage, void *user) XT_ZERO;
+    void (*teardown)(xt_trainer *t, const char *stage, void *user) XT_ZERO; /* the stage is over, also after an error */
+    void (*sanity_start)(xt_trainer *t, void *user) XT_ZERO; /* before the sanity batches */
+    void (*sanity_end)(xt_trainer *t, void *user) XT_ZERO; /* behind them; their values are gone */
+    void (*validation_batch_start)(xt_trainer *t, const xt_batch *b, void *user) XT_ZERO; /* before validation_step */
+    void (*test_start)(xt_trainer *t, void *user) XT_ZERO; /* before the first batch of a test */
+    void (*test_batch_start)(xt_trainer *t, const xt_batch *b, void *user) XT_ZERO; /* before test_step */
     /* recorded; its step is still open, so xt_log works */
-    void (*test_batch_end)(xt_trainer *t, const xt_batch *b, void *user);
-    void (*test_end)(xt_trainer *t, void *user); /* after its last batch */
-    void (*predict_start)(xt_trainer *t, void *user); /* before the first batch of xt_predict */
-    void (*predict_batch_start)(xt_trainer *t, const xt_batch *b, void *user); /* before predict_step */
-    void (*predict_end)(xt_trainer *t, void *user); /* after its last batch */
-    void (*before_backward)(xt_trainer *t, xt_tensor loss, void *user); /* the loss is recorded; of each micro-batch */
-    void (*after_backward)(xt_trainer *t, void *user); /* gradients are there (xt_grad) */
+    void (*test_batch_end)(xt_trainer *t, const xt_batch *b, void *user) XT_ZERO;
+    void (*test_end)(xt_trainer *t, void *user) XT_ZERO; /* after its last batch */
+    void (*predict_start)(xt_trainer *t, void *user) XT_ZERO; /* before the first batch of xt_predict */
+    void (*predict_batch_start)(xt_trainer *t, const xt_batch *b, void *user) XT_ZERO; /* before predict_step */
+    void (*predict_end)(xt_trainer *t, void *user) XT_ZERO; /* after its last batch */
+    void (*before_backward)(xt_trainer *t, xt_tensor loss,
+                            void *user) XT_ZERO; /* the loss is recorded; of each micro-batch */
+    void (*after_backward)(xt_trainer *t, void *user) XT_ZERO; /* gradients are there (xt_grad) */
     /* gradients of the whole window, before clipping */
-    void (*before_optimizer_step)(xt_trainer *t, void *user);
+    void (*before_optimizer_step)(xt_trainer *t, void *user) XT_ZERO;
 } xt_callback_desc;
 XT_API xt_callback *xt_callback_new(const xt_callback_desc *d, void *user); /* d is copied */
 /* A row of values the host has already (learning rates, times): x axis is the optimizer step; no device read. */
@@ -419,12 +424,13 @@ typedef struct xt_log_row { /* valid during the call */
 } xt_log_row;
 /* Where rows and texts of a run go to besides the loggers that the library has. */
 typedef struct xt_logger_desc {
-    size_t struct_size;
-    const char *name; /* for messages */
-    xt_status (*open)(const char *run_dir, void *user); /* may be NULL */
-    xt_status (*row)(const xt_log_row *row, void *user); /* needed */
-    xt_status (*text)(const char *name, const char *text, int64_t step, void *user); /* xt_log_text; may be NULL */
-    void (*close)(void *user); /* at the end of the run; may be NULL */
+    size_t struct_size XT_ZERO;
+    const char *name XT_ZERO; /* for messages */
+    xt_status (*open)(const char *run_dir, void *user) XT_ZERO; /* may be NULL */
+    xt_status (*row)(const xt_log_row *row, void *user) XT_ZERO; /* needed */
+    xt_status (*text)(const char *name, const char *text, int64_t step,
+                      void *user) XT_ZERO; /* xt_log_text; may be NULL */
+    void (*close)(void *user) XT_ZERO; /* at the end of the run; may be NULL */
 } xt_logger_desc;
 /* before the fit; up to 4; d is copied */
 XT_API void xt_trainer_add_logger(xt_trainer *t, const xt_logger_desc *d, void *user);
@@ -434,29 +440,29 @@ XT_API void xt_trainer_add_logger(xt_trainer *t, const xt_logger_desc *d, void *
 XT_DEFAULTS_OF(xt_model_checkpoint_opts)
 typedef struct XT_OPTIONS_ xt_model_checkpoint_opts {
     size_t struct_size XT_SIZE(xt_model_checkpoint_opts);
-    const char *monitor; /* NULL = keep the newest */
-    xt_reduce mode; /* XT_MIN (default) or XT_MAX */
+    const char *monitor XT_ZERO; /* NULL = keep the newest */
+    xt_reduce mode XT_ZERO; /* XT_MIN (default) or XT_MAX */
     /* -1 = all, 0 = none (but last.ckpt); more than 1 needs a monitor */
     int save_top_k XT_IS(xt_model_checkpoint_opts, save_top_k);
     xt_switch save_last XT_IS(xt_model_checkpoint_opts, save_last); /* default on: last.ckpt, beside the best ones */
-    const char *dirpath; /* NULL = the run's checkpoints/ */
+    const char *dirpath XT_ZERO; /* NULL = the run's checkpoints/ */
     /* NULL = "{epoch}-{step}" -> epoch=0-step=468.ckpt; {val/acc:.3f} -> val/acc=0.981 with '/' as '_' */
-    const char *filename;
+    const char *filename XT_ZERO;
     /* 0,0 = after each validation, or each epoch when there is none. A save due in a step that a validation follows
      * waits for it, and one within an accumulation window for its end */
-    int64_t every_n_epochs, every_n_steps;
+    int64_t every_n_epochs XT_ZERO, every_n_steps XT_ZERO;
     /* default on: the states are copied to the host, and written while training goes on; a failure to write ends the
      * fit at the next save. xt_fit returns when all files are complete */
     xt_switch background XT_IS(xt_model_checkpoint_opts, background);
-    xt_switch last_only; /* default off; on: nothing but last.ckpt is kept (save_top_k 0 elsewhere) */
+    xt_switch last_only XT_ZERO; /* default off; on: nothing but last.ckpt is kept (save_top_k 0 elsewhere) */
     /* "30min": at the first optimizer step after so much time since the last save, beside the others; NULL = off */
-    const char *every_time;
+    const char *every_time XT_ZERO;
     /* default on: {epoch} is written "epoch=3"; off: "3", for patterns that have names of their own */
     xt_switch auto_insert_metric_name XT_IS(xt_model_checkpoint_opts, auto_insert_metric_name);
     /* default off; on: every rank writes a share of the tensors, beside the .ckpt file, which names the shards
      * (FILE-*-of-*.safetensors, with an index as Hugging Face's); no rank's memory holds them all. Ranks share the
      * folder */
-    xt_switch sharded;
+    xt_switch sharded XT_ZERO;
 } xt_model_checkpoint_opts;
 /* checkpoints of the fit by these rules; as every callback the trainer's */
 #define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_HERE, XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__))
@@ -467,11 +473,11 @@ XT_API xt_callback *xt_model_checkpoint_opt(const xt_src *src, xt_model_checkpoi
 XT_DEFAULTS_OF(xt_early_stopping_opts)
 typedef struct XT_OPTIONS_ xt_early_stopping_opts {
     size_t struct_size XT_SIZE(xt_early_stopping_opts);
-    const char *monitor; /* needed */
-    xt_reduce mode; /* XT_MIN (default) or XT_MAX */
+    const char *monitor XT_ZERO; /* needed */
+    xt_reduce mode XT_ZERO; /* XT_MIN (default) or XT_MAX */
     /* checks without improvement; 0: the first such check ends the fit */
     int patience XT_IS(xt_early_stopping_opts, patience);
-    double min_delta; /* better by more than this counts */
+    double min_delta XT_ZERO; /* better by more than this counts */
     /* stop as soon as the value is better than this; XT_AUTO: never */
     double stop_at XT_IS(xt_early_stopping_opts, stop_at);
     /* stop as soon as the value is worse than this; XT_AUTO: never */
@@ -494,11 +500,11 @@ typedef struct XT_OPTIONS_ xt_throughput_opts {
     double peak_flops XT_IS(
         xt_throughput_opts,
         peak_flops); /* of one device, for MFU; XT_AUTO: from a table, or measured with a matrix product; printed */
-    int64_t items_per_sample; /* tokens of a sequence: items/s; 0 = not logged */
+    int64_t items_per_sample XT_ZERO; /* tokens of a sequence: items/s; 0 = not logged */
     /* instead: how many items this rank's batch has, where batches differ (the lengths that the host knows, b->longest
      * times b->size, ...); NULL = items_per_sample. Called with each batch of training */
-    int64_t (*items)(const xt_batch *b, void *user);
-    void *user; /* passed to items */
+    int64_t (*items)(const xt_batch *b, void *user) XT_ZERO;
+    void *user XT_ZERO; /* passed to items */
 } xt_throughput_opts;
 /* batch times, samples, items, FLOPs a second, MFU with every row; never waits */
 #define xt_throughput_monitor(...) xt_throughput_monitor_opt(XT_HERE, XT_OPTS(xt_throughput_opts, __VA_ARGS__))

@@ -15,7 +15,7 @@ extern "C" {
 #define XT_DEFAULTS_xt_timer_opts(is)
 typedef struct XT_OPTIONS_ xt_timer_opts {
     size_t struct_size XT_SIZE(xt_timer_opts);
-    const char *duration; /* "45s", "90min", "2h", "1d", "DD:HH:MM:SS"; needed */
+    const char *duration XT_ZERO; /* "45s", "90min", "2h", "1d", "DD:HH:MM:SS"; needed */
 } xt_timer_opts;
 #define xt_timer(...) xt_timer_opt(XT_HERE, XT_OPTS(xt_timer_opts, __VA_ARGS__))
 XT_API xt_callback *xt_timer_opt(const xt_src *src, xt_timer_opts o);
@@ -26,8 +26,8 @@ XT_API xt_callback *xt_timer_opt(const xt_src *src, xt_timer_opts o);
 #define XT_DEFAULTS_xt_accumulation_schedule_opts(is)
 typedef struct XT_OPTIONS_ xt_accumulation_schedule_opts {
     size_t struct_size XT_SIZE(xt_accumulation_schedule_opts);
-    int n; /* entries; at least 1 */
-    const int64_t *epochs, *factors; /* rising epochs; factors of at least 1; both copied */
+    int n XT_ZERO; /* entries; at least 1 */
+    const int64_t *epochs XT_ZERO, *factors XT_ZERO; /* rising epochs; factors of at least 1; both copied */
 } xt_accumulation_schedule_opts;
 #define xt_accumulation_schedule(...) \
     xt_accumulation_schedule_opt(XT_HERE, XT_OPTS(xt_accumulation_schedule_opts, __VA_ARGS__))
@@ -55,7 +55,7 @@ typedef struct XT_OPTIONS_ xt_weight_averaging_opts {
      * this is */
     int64_t every_n_steps XT_IS(xt_weight_averaging_opts, every_n_steps);
     /* default off: EMA. On: the plain mean of the parameters at the end of each epoch from start_epoch on */
-    xt_switch swa;
+    xt_switch swa XT_ZERO;
     /* SWA: -1 = 0.8 of max_epochs; the average is the parameters themselves until then */
     int64_t start_epoch XT_IS(xt_weight_averaging_opts, start_epoch);
     /* SWA: the learning rate goes to this from start_epoch on, instead of its schedules; XT_AUTO: the schedules stay */
@@ -80,8 +80,8 @@ XT_API XT_CHECK xt_status xt_update_batch_norms_at(const xt_src *src, xt_module 
 #define XT_DEFAULTS_xt_exception_checkpoint_opts(is)
 typedef struct XT_OPTIONS_ xt_exception_checkpoint_opts {
     size_t struct_size XT_SIZE(xt_exception_checkpoint_opts);
-    const char *dirpath; /* NULL = the run's checkpoints/ */
-    const char *filename; /* NULL = "on_exception" */
+    const char *dirpath XT_ZERO; /* NULL = the run's checkpoints/ */
+    const char *filename XT_ZERO; /* NULL = "on_exception" */
 } xt_exception_checkpoint_opts;
 #define xt_exception_checkpoint(...) \
     xt_exception_checkpoint_opt(XT_HERE, XT_OPTS(xt_exception_checkpoint_opts, __VA_ARGS__))
@@ -98,7 +98,7 @@ typedef struct XT_OPTIONS_ xt_spike_detection_opts {
     int warmup XT_IS(xt_spike_detection_opts, warmup); /* losses before the first judgement; -1 = window */
     /* a spike is more than (1 + rtol) times the mean's magnitude above the mean */
     double rtol XT_IS(xt_spike_detection_opts, rtol);
-    xt_switch stop; /* default off; on: the fit ends at the first spike known */
+    xt_switch stop XT_ZERO; /* default off; on: the fit ends at the first spike known */
 } xt_spike_detection_opts;
 #define xt_spike_detection(...) xt_spike_detection_opt(XT_HERE, XT_OPTS(xt_spike_detection_opts, __VA_ARGS__))
 XT_API xt_callback *xt_spike_detection_opt(const xt_src *src, xt_spike_detection_opts o);
@@ -108,7 +108,7 @@ XT_API xt_callback *xt_spike_detection_opt(const xt_src *src, xt_spike_detection
 #define XT_DEFAULTS_xt_prediction_writer_opts(is)
 typedef struct XT_OPTIONS_ xt_prediction_writer_opts {
     size_t struct_size XT_SIZE(xt_prediction_writer_opts);
-    const char *path; /* NULL = "predictions.npy" in the run's folder, or here when there is none */
+    const char *path XT_ZERO; /* NULL = "predictions.npy" in the run's folder, or here when there is none */
 } xt_prediction_writer_opts;
 #define xt_prediction_writer(...) xt_prediction_writer_opt(XT_HERE, XT_OPTS(xt_prediction_writer_opts, __VA_ARGS__))
 XT_API xt_callback *xt_prediction_writer_opt(const xt_src *src, xt_prediction_writer_opts o);
@@ -120,9 +120,9 @@ typedef void (*xt_sample_fn)(xt_module *net, int64_t step, const char *path, voi
 #define XT_DEFAULTS_xt_sample_writer_opts(is)
 typedef struct XT_OPTIONS_ xt_sample_writer_opts {
     size_t struct_size XT_SIZE(xt_sample_writer_opts);
-    xt_sample_fn sample; /* needed */
-    void *user;
-    const char *every; /* "1epochs" (default), "500steps", ... as xt_trainer_opts.val_every */
+    xt_sample_fn sample XT_ZERO; /* needed */
+    void *user XT_ZERO;
+    const char *every XT_ZERO; /* "1epochs" (default), "500steps", ... as xt_trainer_opts.val_every */
 } xt_sample_writer_opts;
 /* xt_sample_writer(.sample = generate, .every = "500steps"): as said of xt_sample_fn */
 #define xt_sample_writer(...) xt_sample_writer_opt(XT_HERE, XT_OPTS(xt_sample_writer_opts, __VA_ARGS__))
@@ -145,9 +145,9 @@ typedef struct XT_OPTIONS_ xt_lr_find_opts {
     double stop_factor XT_IS(xt_lr_find_opts, stop_factor);
     int64_t skip_first XT_IS(xt_lr_find_opts, skip_first), skip_last
         XT_IS(xt_lr_find_opts, skip_last); /* points left out of the suggestion */
-    const char *plot; /* PNG of the curve; NULL = none */
+    const char *plot XT_ZERO; /* PNG of the curve; NULL = none */
     /* default off: rates rise by equal factors; on: by equal amounts, for a range of one order of magnitude or less */
-    xt_switch linear;
+    xt_switch linear XT_ZERO;
 } xt_lr_find_opts;
 #define xt_lr_find(task, ...) XT_LR_FIND_(task, __VA_ARGS__, )
 #define XT_LR_FIND_(task, loader, ...) \
@@ -168,7 +168,7 @@ typedef struct XT_OPTIONS_ xt_batch_find_opts {
     /* where the search begins, and where it ends; samples a batch */
     int64_t first XT_IS(xt_batch_find_opts, first), most XT_IS(xt_batch_find_opts, most);
     int64_t steps XT_IS(xt_batch_find_opts, steps); /* optimizer steps a trial */
-    xt_switch power_only; /* default off; on: `first` times or divided by powers of two only */
+    xt_switch power_only XT_ZERO; /* default off; on: `first` times or divided by powers of two only */
     double margin XT_IS(xt_batch_find_opts, margin); /* of the result, kept free after a search by halves */
     int64_t max_trials XT_IS(xt_batch_find_opts, max_trials); /* then the largest that did fit is the result */
 } xt_batch_find_opts;

@@ -64,9 +64,9 @@ XT_API bool xt_hvp_at(const xt_src *src, xt_fn fn, void *user, int n_in, const x
 #define XT_DEFAULTS_xt_vmap_opts(is)
 typedef struct XT_OPTIONS_ xt_vmap_opts {
     size_t struct_size XT_SIZE(xt_vmap_opts);
-    const int *in_axes; /* [n_in]: along which the examples lie, or XT_SHARED; default 0 of each */
-    const int *out_axes; /* [n_out]: where they are to lie; default 0 of each */
-    void *user; /* passed to fn */
+    const int *in_axes XT_ZERO; /* [n_in]: along which the examples lie, or XT_SHARED; default 0 of each */
+    const int *out_axes XT_ZERO; /* [n_out]: where they are to lie; default 0 of each */
+    void *user XT_ZERO; /* passed to fn */
 } xt_vmap_opts;
 #define xt_vmap(fn, n_in, in, n_out, ...) XT_VMAP_(fn, n_in, in, n_out, __VA_ARGS__, )
 #define XT_VMAP_(fn, n_in, in, n_out, out, ...) \
@@ -94,8 +94,8 @@ typedef void (*xt_custom_backward_fn)(const xt_tensor *saved, const xt_tensor *d
 #define XT_DEFAULTS_xt_custom_grad_opts(is)
 typedef struct XT_OPTIONS_ xt_custom_grad_opts {
     size_t struct_size XT_SIZE(xt_custom_grad_opts);
-    int saved; /* how many tensors forward saves */
-    void *user; /* passed to both */
+    int saved XT_ZERO; /* how many tensors forward saves */
+    void *user XT_ZERO; /* passed to both */
 } xt_custom_grad_opts;
 #define xt_custom_grad(forward, backward, n_in, in, n_out, ...) \
     XT_CUSTOM_GRAD_(forward, backward, n_in, in, n_out, __VA_ARGS__, )

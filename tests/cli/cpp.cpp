@@ -289,11 +289,32 @@ static void training() {
     check(net(xt::ones(XT_F32, {1, 3})).item() > 2, "and it has learnt sums");
 }
 
+/* Fields by name, in braces: those that are left out have their defaults, and no compiler warns of them. */
+static void fields_in_braces() {
+#if __cplusplus >= 202002L
+    xt_task task = {.manual_optimization = true};
+    xt_callback_desc callback = {.name = "named"};
+    xt_adamw_opts adamw = {.lr = 1e-3};
+    xt_loader_opts loader = {.batch = 8};
+    xt_trainer_opts trainer = {.max_epochs = 2};
+    xt_conv_opts conv = {.strides = {2, 1}};
+    check(task.manual_optimization && !task.net && !task.on_fit_end, "a task");
+    check(!strcmp(callback.name, "named") && !callback.step_end, "a callback");
+    check(adamw.lr == 1e-3 && adamw.beta1 == 0.9 && adamw.amsgrad == XT_DEFAULT, "an optimizer's options");
+    check(loader.batch == 8 && !loader.tokens && trainer.max_epochs == 2 && !trainer.resume, "others'");
+    check(conv.strides[0] == 2 && conv.strides[2] == 0 && conv.dilation == 1, "lists");
+    xt::module m([](xt::scope m, xt::tensor x) { return m.linear("fc", x, 1); });
+    xt::optimizer sgd = xt::sgd(m, {.lr = 0.5});
+    check(xt_optimizer_lr(sgd) == 0.5, "as an argument");
+#endif
+}
+
 static int run() {
     xt_on_error(heard, nullptr);
     operators();
     beside_numbers();
     readings();
+    fields_in_braces();
     shapes();
     moved();
     lines_of_debug_information();
