@@ -576,6 +576,7 @@ static void loop_LOOP(void) {
                 for name, v, w in behind:
                     noted.setdefault(name, []).append((v, w))
                 self.emit(0, "step", self.where(), noted.items())
+                behind = []  # written, and not in what is saved behind the fit
         after = (self.updates, self.epochs, last, self.samples)
         self.between(2, "on_test_start", after)
         self.evaluate(2, self.test, ["test_step"], self.epochs)
