@@ -88,9 +88,10 @@ static bool fold(const view *v, const int64_t *dims, size_t n, int64_t *out_size
     return true;
 }
 
-/* Fills sizes (batch, free, contracting) and strides of an operand; decides whether it must be packed. */
+/* Fills sizes (batch, free, contracting) and strides of an operand; decides whether it must be packed. `along`: its
+ * contracting dims have to be one run of memory. */
 static void make_side(const ir_type *t, const view *given, const int64_t *batch, size_t nb, const int64_t *contract,
-                      size_t nc, bool contract_first, int64_t size[3], side *out) {
+                      size_t nc, bool contract_first, bool along, int64_t size[3], side *out) {
     view v = *given, src = {0}, dst = {0};
     int64_t free_dims[VIEW_MAX];
     size_t nf = 0;
@@ -104,7 +105,7 @@ static void make_side(const ir_type *t, const view *given, const int64_t *batch,
     for (size_t i = 0; i < nf; i++) size[1] *= v.dims[free_dims[i]];
     for (size_t i = 0; i < nc; i++) size[2] *= v.dims[contract[i]];
     bool unit = size[1] == 1 || size[2] == 1 || out->stride[1] == 1 || out->stride[2] == 1;
-    out->pack = !folds || !unit;
+    out->pack = !folds || !unit || (along && out->stride[2] != 1 && size[2] > 1);
     if (!out->pack) return;
     /* packed: batch, then free x contracting (or the other way round, as the primitive likes it) */
     int64_t order[VIEW_MAX];
@@ -125,6 +126,13 @@ static void make_side(const ir_type *t, const view *given, const int64_t *batch,
     out->stride[0] = size[1] * size[2];
     out->stride[1] = contract_first ? 1 : size[2];
     out->stride[2] = contract_first ? size[1] : 1;
+}
+
+/* Nothing but batch and contracting dims: scalar products, one for each of the batch. */
+static bool is_scalar_products(const view *v, const int64_t *batch, size_t nb, const int64_t *contract, size_t nc) {
+    for (int i = 0; i < v->n; i++)
+        if (v->dims[i] != 1 && !contains(batch, nb, i) && !contains(contract, nc, i)) return false;
+    return true;
 }
 
 static size_t align_up(size_t n) {
@@ -233,8 +241,11 @@ CPU_LOWER(dot_general) {
         base_free(s);
         return NULL;
     }
-    make_side(lt, &lv, lb, nlb, lc, nlc, false, l, &s->lhs);
-    make_side(rt, &rv, rb, nrb, rc, nrc, true, r, &s->rhs);
+    /* A call of oneDNN for each of many short sums costs more than turning the operands. */
+    bool sums =
+        lt->dtype == XT_F32 && is_scalar_products(&lv, lb, nlb, lc, nlc) && is_scalar_products(&rv, rb, nrb, rc, nrc);
+    make_side(lt, &lv, lb, nlb, lc, nlc, false, sums, l, &s->lhs);
+    make_side(rt, &rv, rb, nrb, rc, nrc, true, sums, r, &s->rhs);
     int64_t batch = l[0], m = l[1], n = r[1], k = l[2];
     s->zero_bytes = ir_type_bytes(ot);
     size_t scratch = 0;
