@@ -63,6 +63,98 @@ static const row rows[] = {
        "%2 = stablehlo.add %c, %x : tensor<3x70x5xi32>\n"
        "return %0, %1, %2 : tensor<3x70x5xi32>, tensor<3x70x5xi32>, tensor<3x70x5xi32>\n"),
      0},
+    {"positions along each dim of a large i32, of which masks are made",
+     F("%x: tensor<10x70x96xi32>", "tensor<10x70x96xi32>, tensor<10x70x96xi32>",
+       "%a = stablehlo.iota dim = 0 : tensor<10x70x96xi32>\n"
+       "%b = stablehlo.iota dim = 1 : tensor<10x70x96xi32>\n"
+       "%c = stablehlo.iota dim = 2 : tensor<10x70x96xi32>\n"
+       "%0 = stablehlo.add %a, %x : tensor<10x70x96xi32>\n"
+       "%1 = stablehlo.compare GE, %b, %c : (tensor<10x70x96xi32>, tensor<10x70x96xi32>) -> tensor<10x70x96xi1>\n"
+       "%2 = stablehlo.select %1, %0, %c : tensor<10x70x96xi1>, tensor<10x70x96xi32>\n"
+       "%3 = stablehlo.subtract %b, %x : tensor<10x70x96xi32>\n"
+       "return %2, %3 : tensor<10x70x96xi32>, tensor<10x70x96xi32>\n"),
+     0},
+    {"positions along each dim of a large ui32, of which masks are made",
+     F("%x: tensor<10x70x96xui32>", "tensor<10x70x96xui32>, tensor<10x70x96xui32>",
+       "%a = stablehlo.iota dim = 0 : tensor<10x70x96xui32>\n"
+       "%b = stablehlo.iota dim = 1 : tensor<10x70x96xui32>\n"
+       "%c = stablehlo.iota dim = 2 : tensor<10x70x96xui32>\n"
+       "%0 = stablehlo.add %a, %x : tensor<10x70x96xui32>\n"
+       "%1 = stablehlo.compare GE, %b, %c : (tensor<10x70x96xui32>, tensor<10x70x96xui32>) -> tensor<10x70x96xi1>\n"
+       "%2 = stablehlo.select %1, %0, %c : tensor<10x70x96xi1>, tensor<10x70x96xui32>\n"
+       "%3 = stablehlo.subtract %b, %x : tensor<10x70x96xui32>\n"
+       "return %2, %3 : tensor<10x70x96xui32>, tensor<10x70x96xui32>\n"),
+     0},
+    {"positions along each dim of a large i64, of which masks are made",
+     F("%x: tensor<10x70x96xi64>", "tensor<10x70x96xi64>, tensor<10x70x96xi64>",
+       "%a = stablehlo.iota dim = 0 : tensor<10x70x96xi64>\n"
+       "%b = stablehlo.iota dim = 1 : tensor<10x70x96xi64>\n"
+       "%c = stablehlo.iota dim = 2 : tensor<10x70x96xi64>\n"
+       "%0 = stablehlo.add %a, %x : tensor<10x70x96xi64>\n"
+       "%1 = stablehlo.compare GE, %b, %c : (tensor<10x70x96xi64>, tensor<10x70x96xi64>) -> tensor<10x70x96xi1>\n"
+       "%2 = stablehlo.select %1, %0, %c : tensor<10x70x96xi1>, tensor<10x70x96xi64>\n"
+       "%3 = stablehlo.subtract %b, %x : tensor<10x70x96xi64>\n"
+       "return %2, %3 : tensor<10x70x96xi64>, tensor<10x70x96xi64>\n"),
+     0},
+    {"positions along each dim of a large f32, of which masks are made",
+     F("%x: tensor<10x70x96xf32>", "tensor<10x70x96xf32>, tensor<10x70x96xf32>",
+       "%a = stablehlo.iota dim = 0 : tensor<10x70x96xf32>\n"
+       "%b = stablehlo.iota dim = 1 : tensor<10x70x96xf32>\n"
+       "%c = stablehlo.iota dim = 2 : tensor<10x70x96xf32>\n"
+       "%0 = stablehlo.add %a, %x : tensor<10x70x96xf32>\n"
+       "%1 = stablehlo.compare GE, %b, %c : (tensor<10x70x96xf32>, tensor<10x70x96xf32>) -> tensor<10x70x96xi1>\n"
+       "%2 = stablehlo.select %1, %0, %c : tensor<10x70x96xi1>, tensor<10x70x96xf32>\n"
+       "%3 = stablehlo.subtract %b, %x : tensor<10x70x96xf32>\n"
+       "return %2, %3 : tensor<10x70x96xf32>, tensor<10x70x96xf32>\n"),
+     0},
+    {"positions along each dim of a large bf16, of which masks are made",
+     F("%x: tensor<10x70x96xbf16>", "tensor<10x70x96xbf16>, tensor<10x70x96xbf16>",
+       "%a = stablehlo.iota dim = 0 : tensor<10x70x96xbf16>\n"
+       "%b = stablehlo.iota dim = 1 : tensor<10x70x96xbf16>\n"
+       "%c = stablehlo.iota dim = 2 : tensor<10x70x96xbf16>\n"
+       "%0 = stablehlo.add %a, %x : tensor<10x70x96xbf16>\n"
+       "%1 = stablehlo.compare GE, %b, %c : (tensor<10x70x96xbf16>, tensor<10x70x96xbf16>) -> tensor<10x70x96xi1>\n"
+       "%2 = stablehlo.select %1, %0, %c : tensor<10x70x96xi1>, tensor<10x70x96xbf16>\n"
+       "%3 = stablehlo.subtract %b, %x : tensor<10x70x96xbf16>\n"
+       "return %2, %3 : tensor<10x70x96xbf16>, tensor<10x70x96xbf16>\n"),
+     0},
+    {"positions along each dim of a large ui8, of which masks are made",
+     F("%x: tensor<10x70x96xui8>", "tensor<10x70x96xui8>, tensor<10x70x96xui8>",
+       "%a = stablehlo.iota dim = 0 : tensor<10x70x96xui8>\n"
+       "%b = stablehlo.iota dim = 1 : tensor<10x70x96xui8>\n"
+       "%c = stablehlo.iota dim = 2 : tensor<10x70x96xui8>\n"
+       "%0 = stablehlo.add %a, %x : tensor<10x70x96xui8>\n"
+       "%1 = stablehlo.compare GE, %b, %c : (tensor<10x70x96xui8>, tensor<10x70x96xui8>) -> tensor<10x70x96xi1>\n"
+       "%2 = stablehlo.select %1, %0, %c : tensor<10x70x96xi1>, tensor<10x70x96xui8>\n"
+       "%3 = stablehlo.subtract %b, %x : tensor<10x70x96xui8>\n"
+       "return %2, %3 : tensor<10x70x96xui8>, tensor<10x70x96xui8>\n"),
+     0},
+    {"positions of rows longer than their table may be",
+     F("%x: tensor<2x40000xi32>", "tensor<2x40000xi32>",
+       "%a = stablehlo.iota dim = 1 : tensor<2x40000xi32>\n"
+       "%0 = stablehlo.add %a, %x : tensor<2x40000xi32>\nreturn %0 : tensor<2x40000xi32>\n"),
+     0},
+    {"bytes: short rows again and again, each number of a column eight times, runs a byte away",
+     F("%x: tensor<900xui8>, %r: tensor<8xui8>, %m: tensor<90x87xui8>", "tensor<900x8xui8>, tensor<90x86xui8>",
+       "%0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<900xui8>) -> tensor<900x8xui8>\n"
+       "%1 = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<8xui8>) -> tensor<900x8xui8>\n"
+       "%2 = stablehlo.subtract %0, %1 : tensor<900x8xui8>\n"
+       "%3 = stablehlo.slice %m [0:90, 0:86] : (tensor<90x87xui8>) -> tensor<90x86xui8>\n"
+       "%4 = stablehlo.slice %m [0:90, 1:87] : (tensor<90x87xui8>) -> tensor<90x86xui8>\n"
+       "%5 = stablehlo.add %3, %4 : tensor<90x86xui8>\n"
+       "return %2, %5 : tensor<900x8xui8>, tensor<90x86xui8>\n"),
+     0},
+    {"scalar products of a batch that lies innermost on one side, on both, on neither",
+     F("%x: tensor<70x37xf32>, %y: tensor<37x70xf32>, %z: tensor<37x70xf32>",
+       "tensor<70xf32>, tensor<70xf32>, tensor<37xf32>",
+       "%0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [1], contracting_dims = [1] x [0] : "
+       "(tensor<70x37xf32>, tensor<37x70xf32>) -> tensor<70xf32>\n"
+       "%1 = stablehlo.dot_general %z, %y, batching_dims = [1] x [1], contracting_dims = [0] x [0] : "
+       "(tensor<37x70xf32>, tensor<37x70xf32>) -> tensor<70xf32>\n"
+       "%2 = stablehlo.dot_general %z, %y, batching_dims = [0] x [0], contracting_dims = [1] x [1] : "
+       "(tensor<37x70xf32>, tensor<37x70xf32>) -> tensor<37xf32>\n"
+       "return %0, %1, %2 : tensor<70xf32>, tensor<70xf32>, tensor<37xf32>\n"),
+     1e-5},
     {"mixed precision: a transposed, converted weight and its gradient",
      F("%x: tensor<6x5xf32>, %w: tensor<7x5xf32>, %g: tensor<6x7xf32>", "tensor<6x7xf32>, tensor<7x5xf32>",
        "%0 = stablehlo.convert %x : (tensor<6x5xf32>) -> tensor<6x5xbf16>\n"

@@ -20,10 +20,11 @@ const ir_value *loop_strip_aliases(const ir_value *v) {
 static vprog_source iota_source(const ir_value *root, xt_dtype d) {
     int64_t dim = ir_get_int(root->def, IR_A_iota_dimension, 0), inner = 1;
     for (uint32_t i = (uint32_t)dim + 1; i < root->type->rank; i++) inner *= root->type->dims[i];
+    int64_t size = root->type->dims[dim] > 0 ? root->type->dims[dim] : 1;
     return (vprog_source){.kind = VPROG_IOTA,
-                          .elem = d == XT_I32 ? 4 : 8, /* what others need comes from 64 bits */
+                          .elem = size <= INT32_MAX && xt_dtype_size(d) <= 4 ? 4 : 8, /* other types come from it */
                           .inner = inner > 0 ? inner : 1,
-                          .size = root->type->dims[dim] > 0 ? root->type->dims[dim] : 1};
+                          .size = size};
 }
 
 static void window_source(const loop_reads *r, view *w, vprog_source *s) {

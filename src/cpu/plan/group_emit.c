@@ -9,8 +9,10 @@ int loop_load(vprog_builder *p, const ir_value *v, const vprog_source *s) {
     if (!vprog_type_of(d, &reg) && !vprog_type_of_size(xt_dtype_size(d), &reg)) return -1;
     bool half = vprog_is_half(d);
     if (s->kind == VPROG_IOTA) {
-        if (d == XT_I32) return vprog_load(p, s, VPROG_I32);
-        int n = vprog_emit(p, (vprog_op)(VPROG_CONVERT + reg), VPROG_I64, vprog_load(p, s, VPROG_I64), -1, -1);
+        vprog_type counted = s->elem == 4 ? VPROG_I32 : VPROG_I64;
+        int n = vprog_load(p, s, counted);
+        if (reg == counted) return n;
+        n = vprog_emit(p, (vprog_op)(VPROG_CONVERT + reg), counted, n, -1, -1);
         return half ? vprog_emit(p, d == XT_BF16 ? VPROG_ROUND_BF16 : VPROG_ROUND_F16, VPROG_F32, n, -1, -1) : n;
     }
     if (!half) return vprog_load(p, s, reg);

@@ -428,7 +428,7 @@ xt_status vprog_finish(vprog_builder *b, size_t n_out, vprog **out, uint64_t *ou
     vprog_builder view_of = *b;
     view_of.sources = t->sources;
     last_uses(b, last);
-    vprog_choose_rows(&view_of, t, code);
+    if (!vprog_choose_rows(&view_of, t, code)) goto oom;
     if (code && !vprog_find_segments(&view_of, t, last)) goto oom;
     if (!schedule(&view_of, t, &pool, last)) goto oom;
     t->block = clamp_block(pool.units);
@@ -463,7 +463,7 @@ bool vprog_access(const vprog *t, const ir_value *const *reads, uint32_t k, cpu_
         const vprog_source *s = &t->sources[i];
         if (s->kind == VPROG_SPLAT || k-- > 0) continue;
         *out = (cpu_access){.counts = true};
-        if (s->kind == VPROG_IOTA) return true;
+        if (s->kind == VPROG_IOTA || s->counted) return true;
         view line = {.n = 1, .dims = {t->count}, .strides = {s->kind == VPROG_SCALAR ? 0 : 1}};
         line.offset = s->kind == VPROG_SCALAR ? s->v.offset : s->offset;
         *out = (cpu_access){.arg = s->in,
@@ -482,6 +482,7 @@ void vprog_free(vprog *t) {
     base_free(t->locs);
     base_free(t->ins);
     base_free(t->once);
+    base_free(t->counts);
     base_free(t->sources);
     vprog_free_segments(t);
     base_free(t->segments);

@@ -26,6 +26,7 @@ typedef struct vprog_source {
     uint32_t elem; /* bytes of one element in memory */
     int64_t offset; /* DIRECT: first element */
     view v; /* STRIDED, ROWS, SCALAR (offset only): collapsed */
+    bool counted; /* ROWS: of a table that counts up, not of an input (an IOTA that vprog_finish makes so) */
     int64_t inner, size;
     uint8_t splat[8];
 } vprog_source;

@@ -170,7 +170,8 @@ bool vprog_find_segments(vprog_builder *b, vprog *t, const int *last) {
     for (size_t v = 0; v < b->n; v++) {
         vprog_source *s = b->ins[v].source < 0 ? NULL : &b->sources[b->ins[v].source];
         if (!s || !vprog_is_row_of_one(s) || !vprog_read_slowly(b, t, (int)v)) continue;
-        s->kind = VPROG_STRIDED; /* no loop of simd.h reads one element for all */
+        s->kind = s->counted ? VPROG_IOTA : VPROG_STRIDED; /* no loop of simd.h reads one element for all */
+        s->counted = false;
         vprog_free_segments(t);
         return vprog_find_segments(b, t, last);
     }

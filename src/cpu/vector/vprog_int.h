@@ -69,6 +69,7 @@ struct vprog {
     int64_t row; /* elements of one; 0: no source is read by rows */
     uint32_t row_sources[MOST_ROW_SOURCES];
     size_t n_row_sources;
+    int32_t *counts; /* 0, 1, ...: what row sources that are counted read; or NULL */
     bool folds; /* its rows, of `row` elements */
     fold_op fold;
     vprog_ins *ins, *once; /* once: loads that stay the same for all blocks */
@@ -86,8 +87,9 @@ int vprog_size_class(uint32_t size); /* of an element of 1, 2, 4, 8 bytes: 0 to 
 
 /* --- vprog_rows.c --- */
 /* Makes VPROG_ROWS of the strided sources that are rows of one length, and fills t's `row` and `row_sources`; where
- * `code` runs, those that are one element a row as well. */
-void vprog_choose_rows(vprog_builder *b, vprog *t, bool code);
+ * `code` runs, those that are one element a row as well, and numbers that count up along rows or from row to row. False
+ * without memory. */
+bool vprog_choose_rows(vprog_builder *b, vprog *t, bool code);
 static inline bool vprog_is_row_of_one(const vprog_source *s) { /* one element for all of a row */
     return s->kind == VPROG_ROWS && s->v.strides[s->v.n - 1] == 0;
 }

@@ -108,8 +108,10 @@ typedef struct row_operand { /* of one instruction */
 
 static row_operand row_operand_of(const run_ctx *c, const vprog_loc *l, char *scratch, int64_t begin,
                                   const block_rows *rows) {
-    if (l->kind == LOC_ROW)
-        return (row_operand){c->in[c->t->sources[c->t->row_sources[l->index]].in], l->elem, rows->at[l->index]};
+    if (l->kind == LOC_ROW) {
+        const vprog_source *s = &c->t->sources[c->t->row_sources[l->index]];
+        return (row_operand){s->counted ? (void *)c->t->counts : c->in[s->in], l->elem, rows->at[l->index]};
+    }
     return (row_operand){loc_at(c, l, scratch, begin), l->kind == LOC_ONE ? 0 : l->elem, NULL};
 }
 static void *row_place(const row_operand *o, int64_t r, int64_t done) {
