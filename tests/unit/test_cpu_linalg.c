@@ -13,6 +13,7 @@ static void products_agree(void **state) {
         {"5x7", "7x6", "5x6", "contracting_dims = [1] x [0]"},
         {"7x5", "6x7", "5x6", "contracting_dims = [0] x [1]"},
         {"40x70", "70x33", "40x33", "contracting_dims = [1] x [0]"},
+        {"13x1500", "1500x19", "13x19", "contracting_dims = [1] x [0]"},
         {"2x3x5x7", "2x3x7x4", "2x3x5x4", "batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2]"},
         {"5x3x7", "4x7x3", "3x5x4", "batching_dims = [1] x [2], contracting_dims = [2] x [1]"},
         {"3x4x5", "5x3x4", "5x5", "contracting_dims = [0, 1] x [1, 2]"},

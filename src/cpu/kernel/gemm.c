@@ -1,6 +1,6 @@
-/* Matrix products that oneDNN has no primitive for: f64 and complex through OpenBLAS; f16 and the other narrow
- * floats are widened to f32, multiplied and rounded once; integers on packed panels (int_gemm.h); floats where OpenBLAS
- * is not installed by plain loops.
+/* Matrix products that oneDNN has no primitive for: complex through OpenBLAS, and f64 of few rows or columns; f16 and
+ * the other narrow floats are widened to f32, multiplied and rounded once; integers and f64 on packed panels
+ * (panel_gemm.h); floats where OpenBLAS is not installed by plain loops.
  *
  * An operand is seen as [batch, rows, columns]. Where each of the three is one stride and rows or columns lie side by
  * side it is read where it is (a transpose in front costs nothing), else it is packed into scratch memory first. */
@@ -9,7 +9,7 @@
 #endif
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/blas.h"
-#include "cpu/vector/int_gemm.h"
+#include "cpu/vector/panel_gemm.h"
 #include "cpu/vector/move.h"
 #include "ir/interp_int.h"
 
@@ -32,7 +32,7 @@ typedef struct gemm_state {
     const blas_api *blas;
     blas_type kind;
     loop_fn loop;
-    int_gemm whole; /* of integers; fns NULL: of floats */
+    panel_gemm panels; /* fns NULL: not made on panels */
     size_t panels_at;
 } gemm_state;
 
@@ -114,7 +114,7 @@ static const char *bring(const cpu_call *c, const gemm_state *s, const side *x, 
         cpu_move_run(&c->device->team, &x->move, scratch + x->packed_at, src);
         src = scratch + x->packed_at;
     }
-    if (s->whole.fns) return src; /* its panels are made of whatever type */
+    if (s->panels.fns) return src; /* its panels are made of whatever type */
     return cpu_converted(&c->device->team, s->type, src, s->compute, scratch + x->wide_at,
                          x->pack ? x->count : x->span);
 }
@@ -133,8 +133,8 @@ static xt_status gemm_run_op(const cpu_call *c) {
                   direct ? c->out[0] : (char *)c->scratch + s->result_at};
     int64_t blocks = s->batch * ((s->m - 1) / s->block_m + 1) * ((s->n - 1) / s->block_n + 1);
     double work = (double)s->block_m * (double)s->block_n * (double)s->k;
-    if (s->whole.fns)
-        int_gemm_run(&s->whole, team, r.a, r.b, r.c, (char *)c->scratch + s->panels_at);
+    if (s->panels.fns)
+        panel_gemm_run(&s->panels, team, r.a, r.b, r.c, (char *)c->scratch + s->panels_at);
     else if (s->blas)
         team_for_alone(team, &blas_library, blocks, (int64_t)(65536 / (work + 1)) + 1, gemm_chunk, &r);
     else
@@ -230,13 +230,13 @@ static void cut_blocks(gemm_state *s) {
     s->block_m = m, s->block_n = n;
 }
 
-/* Sums of integers as wide as their result asks for. */
-static bool make_integers(gemm_state *s) {
+/* Sums of integers as wide as their result asks for, and of f64. */
+static bool make_panels(gemm_state *s) {
     const int64_t *x = s->lhs.stride, *y = s->rhs.stride;
-    int_gemm g = {
+    panel_gemm g = {
         .batch = s->batch, .m = s->m, .n = s->n, .k = s->k, .lhs = {x[0], x[1], x[2]}, .rhs = {y[0], y[2], y[1]}};
-    if (!int_gemm_plan(&g, s->type, s->compute)) return false;
-    s->whole = g;
+    if (!panel_gemm_plan(&g, s->type, s->compute)) return false;
+    s->panels = g;
     return true;
 }
 
@@ -272,9 +272,9 @@ CPU_LOWER(gemm) {
     size_t scratch = 0;
     if (s->lhs.pack) s->lhs.packed_at = take_scratch(&scratch, (size_t)s->lhs.count * xt_dtype_size(s->type));
     if (s->rhs.pack) s->rhs.packed_at = take_scratch(&scratch, (size_t)s->rhs.count * xt_dtype_size(s->type));
-    bool integers = ot->count > 0 && s->k > 0 && make_integers(s);
-    if (integers) s->panels_at = take_scratch(&scratch, s->whole.scratch_bytes);
-    if (s->type != compute && !integers) {
+    bool panels = ot->count > 0 && s->k > 0 && make_panels(s);
+    if (panels) s->panels_at = take_scratch(&scratch, s->panels.scratch_bytes);
+    if (s->type != compute && !panels) {
         s->lhs.wide_at = take_scratch(&scratch, (size_t)s->lhs.count * s->elem);
         s->rhs.wide_at = take_scratch(&scratch, (size_t)s->rhs.count * s->elem);
     }

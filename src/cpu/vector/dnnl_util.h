@@ -22,7 +22,7 @@ typedef struct dnnl_prim {
 
 bool dnnl_type_of(xt_dtype t, dnnl_data_type_t *out);
 /* Of a product's operands and its result. Signed bytes are oneDNN's where it has tiles for them: its other kernels are
- * slower than int_gemm.h's, or their sums of pairs saturate. */
+ * slower than panel_gemm.h's, or their sums of pairs saturate. */
 bool dnnl_product_types(xt_dtype in, xt_dtype sum, dnnl_data_type_t out[2]);
 dnnl_engine_t dnnl_util_engine(void); /* NULL: oneDNN cannot be used */
 /* oneDNN multiplies bf16 by AMX's tiles: eight times as fast as by vectors, over images with their channels last. */

@@ -1,4 +1,4 @@
-/* Integer products for x86 machines with AVX2; simd.c asks the processor before using them. */
+/* Products on packed panels for x86 machines with AVX2; simd.c asks the processor before using them. */
 #if defined(__x86_64__)
 #include <immintrin.h>
 #if defined(__clang__)
@@ -7,14 +7,14 @@
 #pragma GCC optimize("O3")
 #pragma GCC target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")
 #endif
-#define INT_GEMM_NAME int_gemm_avx2
+#define PANEL_GEMM_NAME panel_gemm_avx2
 #define VECTOR 32
 #define TILE_ROWS 6
 #define MADD(x, y) _mm256_madd_epi16((__m256i)(x), (__m256i)(y))
-#include "cpu/vector/int_gemm.inc"
+#include "cpu/vector/panel_gemm.inc"
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
 #else
-typedef int int_gemm_avx2_is_for_x86;
+typedef int panel_gemm_avx2_is_for_x86;
 #endif

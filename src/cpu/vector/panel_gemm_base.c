@@ -1,8 +1,8 @@
-/* Integer products for any machine of the architecture. */
+/* Products on packed panels for any machine of the architecture. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
 #endif
-#define INT_GEMM_NAME int_gemm_base
+#define PANEL_GEMM_NAME panel_gemm_base
 #define VECTOR 16
 #define TILE_ROWS 4
 #if defined(__x86_64__)
@@ -19,4 +19,4 @@ static inline int32x4_t sums_of_pairs(int16x8_t x, int16x8_t y) {
 #define MADD(x, y) \
     ((uvec32)(((vec32)(x) << 16 >> 16) * ((vec32)(y) << 16 >> 16)) + (uvec32)(((vec32)(x) >> 16) * ((vec32)(y) >> 16)))
 #endif
-#include "cpu/vector/int_gemm.inc"
+#include "cpu/vector/panel_gemm.inc"
