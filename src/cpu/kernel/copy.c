@@ -5,7 +5,7 @@
 
 typedef struct moves {
     size_t n;
-    bool fill; /* pad: first fill the result with input 1 */
+    bool fill; /* pad: input 1 goes where no element does */
     int64_t fill_count;
     bool dynamic; /* dynamic_slice: the source offset is computed from start inputs; update: the destination's */
     int rank;
@@ -22,8 +22,10 @@ static moves *moves_new(size_t n) {
 static xt_status moves_run(const cpu_call *c) {
     const moves *s = c->thunk->state;
     const cpu_team *team = &c->device->team;
-    if (s->fill)
-        cpu_fill_run(team, c->out[0], c->in[1], xt_dtype_size(c->thunk->op->out[0].type->dtype), s->fill_count);
+    if (s->fill) {
+        cpu_pad_run(team, &s->m[0], c->out[0], c->in[0], c->in[1], s->fill_count);
+        return NULL;
+    }
     for (size_t i = 0; i < s->n; i++)
         if (view_count(&s->m[i].dst) > 0) cpu_move_run(team, &s->m[i], c->out[0], c->in[i]);
     return NULL;

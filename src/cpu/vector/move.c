@@ -302,7 +302,55 @@ static void fill_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const fill_run *f = ctx;
     copy_row(f->elem, f->dst + begin * (int64_t)f->elem, 1, f->value, 0, end - begin);
 }
-void cpu_fill_run(const cpu_team *team, void *dst, const void *value, size_t elem, int64_t n) {
+static void fill(const cpu_team *team, void *dst, const void *value, size_t elem, int64_t n) {
     fill_run r = {dst, value, elem};
     team_for(team, n, 32768, fill_chunk, &r);
+}
+
+typedef struct pad_run {
+    const cpu_move *m;
+    char *dst;
+    const char *src;
+    const void *value;
+    int64_t rows, count;
+} pad_run;
+/* Where row k of a view begins: all its dims but the last are walked. */
+static int64_t row_begin(const view *v, int64_t k) {
+    int64_t at = v->offset;
+    for (int i = v->n - 2; i >= 0; i--) {
+        at += k % v->dims[i] * v->strides[i];
+        k /= v->dims[i];
+    }
+    return at;
+}
+/* Each row with what lies between it and the one before, and behind the last. */
+static void pad_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const pad_run *r = ctx;
+    const view *dst = &r->m->dst;
+    const int64_t width = dst->dims[dst->n - 1], e = (int64_t)r->m->elem;
+    int64_t done = begin == 0 ? 0 : row_begin(dst, begin - 1) + width;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t to = row_begin(dst, k);
+        copy_row(r->m->elem, r->dst + done * e, 1, r->value, 0, to - done);
+        memcpy(r->dst + to * e, r->src + row_begin(&r->m->src, k) * e, (size_t)(width * e));
+        done = to + width;
+    }
+    if (end == r->rows) copy_row(r->m->elem, r->dst + done * e, 1, r->value, 0, r->count - done);
+}
+
+void cpu_pad_run(const cpu_team *team, const cpu_move *m, void *dst, const void *src, const void *value,
+                 int64_t count) {
+    enum { LEAST = 64 }; /* bytes of a row that is worth being walked to */
+    const int64_t elements = view_count(&m->dst);
+    const int last = m->dst.n - 1;
+    bool by_rows = elements > 0 && last >= 0 && m->dst.strides[last] == 1 && m->src.strides[last] == 1 &&
+                   m->dst.dims[last] * (int64_t)m->elem >= LEAST;
+    if (by_rows) {
+        pad_run r = {m, dst, src, value, elements / m->dst.dims[last], count};
+        team_for(team, r.rows, 65536 / (count / r.rows) + 1, pad_chunk, &r);
+        return;
+    }
+    fill(team, dst, value, m->elem, count);
+    if (elements > 0) cpu_move_run(team, m, dst, src);
 }

@@ -15,10 +15,10 @@ bool cpu_move_make(const view *dst, const view *src, xt_dtype t, cpu_move *out);
  * the write. */
 bool cpu_move_access(const cpu_move *m, const ir_value *value, uint32_t k, cpu_access *out);
 void cpu_copy_run(const cpu_team *team, void *dst, const void *src, size_t bytes); /* memcpy by all threads */
-/* n elements of one value */
-void cpu_fill_run(const cpu_team *team, void *dst, const void *value, size_t elem, int64_t n);
 void cpu_clear_run(const cpu_team *team, void *dst, size_t bytes); /* zeros by all threads */
 void cpu_move_run(const cpu_team *team, const cpu_move *m, void *dst, const void *src);
+/* The same; what of dst's `count` elements it does not write gets `value`. */
+void cpu_pad_run(const cpu_team *team, const cpu_move *m, void *dst, const void *src, const void *value, int64_t count);
 /* n elements as another type, by all threads: dst, or src itself where the types are equal. */
 const char *cpu_converted(const cpu_team *team, xt_dtype from, const char *src, xt_dtype to, char *dst, int64_t n);
 
