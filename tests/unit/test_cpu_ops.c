@@ -155,6 +155,28 @@ static const row rows[] = {
        "(tensor<37x70xf32>, tensor<37x70xf32>) -> tensor<37xf32>\n"
        "return %0, %1, %2 : tensor<70xf32>, tensor<70xf32>, tensor<37xf32>\n"),
      1e-5},
+    {"pads of long rows: around, on one side, cropped, with holes, of complex numbers, of nothing",
+     F("%x: tensor<5x6x40xf32>, %c: tensor<3x9xcomplex<f64>>, %e: tensor<0x40xf32>, %v: tensor<f32>, "
+       "%w: tensor<complex<f64>>",
+       "tensor<8x9x43xf32>, tensor<5x7x40xf32>, tensor<4x8x37xf32>, tensor<9x6x42xf32>, tensor<5x6x79xf32>, "
+       "tensor<4x12xcomplex<f64>>, tensor<3x41xf32>",
+       "%0 = stablehlo.pad %x, %v, low = [1, 2, 3], high = [2, 1, 0], interior = [0, 0, 0] : (tensor<5x6x40xf32>, "
+       "tensor<f32>) -> tensor<8x9x43xf32>\n"
+       "%1 = stablehlo.pad %x, %v, low = [0, 1, 0], high = [0, 0, 0], interior = [0, 0, 0] : (tensor<5x6x40xf32>, "
+       "tensor<f32>) -> tensor<5x7x40xf32>\n"
+       "%2 = stablehlo.pad %x, %v, low = [-1, 2, 0], high = [0, 0, -3], interior = [0, 0, 0] : (tensor<5x6x40xf32>, "
+       "tensor<f32>) -> tensor<4x8x37xf32>\n"
+       "%3 = stablehlo.pad %x, %v, low = [0, 0, 1], high = [0, 0, 1], interior = [1, 0, 0] : (tensor<5x6x40xf32>, "
+       "tensor<f32>) -> tensor<9x6x42xf32>\n"
+       "%4 = stablehlo.pad %x, %v, low = [0, 0, 0], high = [0, 0, 0], interior = [0, 0, 1] : (tensor<5x6x40xf32>, "
+       "tensor<f32>) -> tensor<5x6x79xf32>\n"
+       "%5 = stablehlo.pad %c, %w, low = [1, 1], high = [0, 2], interior = [0, 0] : (tensor<3x9xcomplex<f64>>, "
+       "tensor<complex<f64>>) -> tensor<4x12xcomplex<f64>>\n"
+       "%6 = stablehlo.pad %e, %v, low = [1, 1], high = [2, 0], interior = [0, 0] : (tensor<0x40xf32>, tensor<f32>) -> "
+       "tensor<3x41xf32>\n"
+       "return %0, %1, %2, %3, %4, %5, %6 : tensor<8x9x43xf32>, tensor<5x7x40xf32>, tensor<4x8x37xf32>, "
+       "tensor<9x6x42xf32>, tensor<5x6x79xf32>, tensor<4x12xcomplex<f64>>, tensor<3x41xf32>\n"),
+     0},
     {"mixed precision: a transposed, converted weight and its gradient",
      F("%x: tensor<6x5xf32>, %w: tensor<7x5xf32>, %g: tensor<6x7xf32>", "tensor<6x7xf32>, tensor<7x5xf32>",
        "%0 = stablehlo.convert %x : (tensor<6x5xf32>) -> tensor<6x5xbf16>\n"

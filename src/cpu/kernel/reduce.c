@@ -10,7 +10,12 @@
 #include "cpu/vector/fold.h"
 #include "cpu/vector/fold_axes.h"
 
-enum { ROW_TILE = 1024, SHORT = 64, LEAST_ABREAST = 8 /* rows of a tile, for short ones to be made longer */ };
+enum {
+    ROW_TILE = 1024,
+    SHORT = 64,
+    MOST_ABREAST = 64, /* numbers of a row that is made longer */
+    LEAST_ABREAST = 8 /* rows of a tile, for that */
+};
 
 typedef struct reduce_state {
     fold_op fold;
@@ -136,7 +141,7 @@ static void rows(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const reduce_run *r = ctx;
     const reduce_state *s = r->s;
-    bool short_ones = s->axes.n_red == 1 && s->axes.red_strides[0] == s->axes.run && 2 * s->axes.run <= ROW_TILE &&
+    bool short_ones = s->axes.n_red == 1 && s->axes.red_strides[0] == s->axes.run && s->axes.run <= MOST_ABREAST &&
                       s->axes.red / s->parts * s->axes.run >= LEAST_ABREAST * ROW_TILE;
     for (int64_t t = begin; t < end; t++) {
         int64_t p = t / (s->axes.keep * s->tiles), k = t / s->tiles % s->axes.keep, tile = t % s->tiles;
@@ -205,9 +210,21 @@ static void combine_nested(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+/* What is folded is the answer: there are no parts, and the initial value leaves every number as it is (0 does not, of
+ * a sum that is -0). */
+static bool is_answer(const reduce_state *s, float init) {
+    return s->parts == 1 && !s->half && !s->nested && s->fold != FOLD_SUM && init == cpu_fold_neutral(s->fold);
+}
+
 static xt_status reduce_run_op(const cpu_call *c) {
     const reduce_state *s = c->thunk->state;
-    reduce_run r = {s, simd_get(), c->in[0], c->scratch};
+    combine_run m = {s, c->scratch, 0.0f, c->out[0]};
+    if (s->half)
+        simd_get()->ops[VPROG_LOAD_BF16][VPROG_F32](&m.init, c->in[1], NULL, NULL, 1);
+    else
+        m.init = *(const float *)c->in[1];
+    const bool answer = is_answer(s, m.init);
+    reduce_run r = {s, simd_get(), c->in[0], answer ? c->out[0] : c->scratch};
     const cpu_team *team = &c->device->team;
     int64_t work = s->axes.red * s->axes.run;
     if (s->whole) {
@@ -219,11 +236,7 @@ static xt_status reduce_run_op(const cpu_call *c) {
         int64_t per = s->axes.red / s->parts * (s->axes.run < ROW_TILE ? s->axes.run : ROW_TILE);
         team_for(team, s->parts * s->axes.keep * s->tiles, per > 16384 ? 1 : 16384 / (per + 1) + 1, rows, &r);
     }
-    combine_run m = {s, c->scratch, 0.0f, c->out[0]};
-    if (s->half)
-        r.simd->ops[VPROG_LOAD_BF16][VPROG_F32](&m.init, c->in[1], NULL, NULL, 1);
-    else
-        m.init = *(const float *)c->in[1];
+    if (answer) return NULL;
     if (s->nested)
         team_for(team, s->axes.keep * s->axes.run / s->nested, ROW_TILE, combine_nested, &m);
     else
