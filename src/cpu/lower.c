@@ -11,7 +11,7 @@ const cpu_lowering cpu_kernels = {
         {
             [OP_dot_general] = {cpu_lower_dot_general, cpu_lower_gemm},
             [OP_dot] = {cpu_lower_dot_general, cpu_lower_gemm},
-            [OP_convolution] = {cpu_lower_convolution, cpu_lower_conv_any},
+            [OP_convolution] = {cpu_lower_conv_line, cpu_lower_convolution, cpu_lower_conv_any},
             [OP_reduce] = {cpu_lower_reduce_fused, cpu_lower_reduce, cpu_lower_fold},
             [OP_reduce_window] = {cpu_lower_scan, cpu_lower_reduce_window, cpu_lower_window_any},
             [OP_select_and_scatter] = {cpu_lower_select_and_scatter, cpu_lower_select_any},

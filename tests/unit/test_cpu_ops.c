@@ -177,6 +177,27 @@ static const row rows[] = {
        "return %0, %1, %2, %3, %4, %5, %6 : tensor<8x9x43xf32>, tensor<5x7x40xf32>, tensor<4x8x37xf32>, "
        "tensor<9x6x42xf32>, tensor<5x6x79xf32>, tensor<4x12xcomplex<f64>>, tensor<3x41xf32>\n"),
      0},
+    {"convolutions of one feature: padded, dilated, turned around, cropped, in several tiles",
+     F("%x: tensor<2x1x4500xf32>, %k: tensor<1x1x37xf32>", "tensor<2x1x4536xf32>, tensor<2x1x4400xf32>",
+       "%0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[36, 36]]} "
+       "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x1x4500xf32>, tensor<1x1x37xf32>) -> "
+       "tensor<2x1x4536xf32>\n"
+       "%1 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[-20, 28]], "
+       "rhs_dilate = [3], reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+       "(tensor<2x1x4500xf32>, tensor<1x1x37xf32>) -> tensor<2x1x4400xf32>\n"
+       "return %0, %1 : tensor<2x1x4536xf32>, tensor<2x1x4400xf32>\n"),
+     1e-5},
+    {"convolutions of images of one feature: rows stepped over, turned around, features last",
+     F("%x: tensor<3x1x20x90xf32>, %k: tensor<1x1x5x4xf32>, %y: tensor<3x20x90x1xf32>, %l: tensor<5x4x1x1xf32>",
+       "tensor<3x1x10x89xf32>, tensor<3x14x91x1xf32>",
+       "%0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = "
+       "[2, 1], pad = [[2, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+       "(tensor<3x1x20x90xf32>, tensor<1x1x5x4xf32>) -> tensor<3x1x10x89xf32>\n"
+       "%1 = stablehlo.convolution(%y, %l) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = "
+       "[[1, 1], [2, 2]], rhs_dilate = [2, 1], reverse = [true, false]} {batch_group_count = 1 : i64, "
+       "feature_group_count = 1 : i64} : (tensor<3x20x90x1xf32>, tensor<5x4x1x1xf32>) -> tensor<3x14x91x1xf32>\n"
+       "return %0, %1 : tensor<3x1x10x89xf32>, tensor<3x14x91x1xf32>\n"),
+     1e-5},
     {"mixed precision: a transposed, converted weight and its gradient",
      F("%x: tensor<6x5xf32>, %w: tensor<7x5xf32>, %g: tensor<6x7xf32>", "tensor<6x7xf32>, tensor<7x5xf32>",
        "%0 = stablehlo.convert %x : (tensor<6x5xf32>) -> tensor<6x5xbf16>\n"

@@ -44,6 +44,7 @@ CPU_LOWER(select_any);
 CPU_LOWER(scatter_any);
 CPU_LOWER(merge);
 CPU_LOWER(conv_any);
+CPU_LOWER(conv_line);
 CPU_LOWER(lapack);
 CPU_LOWER(linalg_call);
 CPU_LOWER(attention);

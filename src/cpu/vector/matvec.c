@@ -2,7 +2,7 @@
 #include "cpu/vector/matvec.h"
 #include "cpu/vector/simd.h"
 
-static const matvec_fns *fns_of_machine(void) {
+const matvec_fns *matvec_loops(void) {
 #if defined(__x86_64__)
     if (simd_get() == &simd_avx512) return &matvec_avx512;
     if (simd_get() == &simd_avx2) return &matvec_avx2;
@@ -20,7 +20,7 @@ bool matvec_plan(matvec *p) {
     bool along = p->vector_depth == 1 && p->matrix_depth == 1;
     p->across = !along;
     if (p->depth < 2 || (!along && (p->matrix_row != 1 || p->rows == 1))) return false;
-    p->fns = fns_of_machine();
+    p->fns = matvec_loops();
     p->tile = along ? ALONG : ACROSS;
     if (p->tile > p->rows) p->tile = p->rows;
     p->tiles = (p->rows + p->tile - 1) / p->tile;

@@ -21,6 +21,8 @@ extern const matvec_fns matvec_base;
 extern const matvec_fns matvec_avx2, matvec_avx512;
 #endif
 
+const matvec_fns *matvec_loops(void); /* this machine's */
+
 typedef struct matvec {
     /* Set by the caller: strides in elements; the result is dense [batch, rows]. */
     int64_t batch, rows, depth;
