@@ -3,8 +3,8 @@
  *
  * Dims, merged where neighbours are both kept or both reduced, alternate. Where the innermost are kept, a row of
  * results folds row after row. Where they are reduced, a row of partial results does, and is folded in halves at the
- * end (sums of types that simd.h has are of a whole run at once); short innermost dims are gathered, so that a row is
- * many results' elements (those sums take short runs that lie one behind the other as they are). Regions that are not
+ * end (folds that simd.h has are of a whole run at once); short innermost dims are gathered, so that a row is
+ * many results' elements (those folds take short runs that lie one behind the other as they are). Regions that are not
  * known to commute (an argmax keeps the left one of two NaN; pairs that compose) meet elements in their order, as the
  * specification asks: a row of partial results then has a stretch of neighbours behind each, and neighbours are folded
  * at the end. Few results of much work are made in `parts` pieces, by a rule that looks at shapes only. Initial values
@@ -15,7 +15,7 @@
 #include "cpu/vector/fold.h"
 #include "cpu/vector/fold_axes.h"
 
-enum { MOST = 8, ROW = ROWS_MOST, SHORTEST_SUM = 32 };
+enum { MOST = 8, ROW = ROWS_MOST, SHORTEST_RUN = 32 };
 
 typedef struct fold_state {
     region_rows region;
@@ -23,9 +23,9 @@ typedef struct fold_state {
     size_t elem[MOST], memory[MOST]; /* of an accumulator; of an operand's element */
     bool widen; /* f16 operands are folded as f32 */
     bool gathered;
-    void (*sum)(void *out, const void *x, int64_t n); /* of a run, where that is what the region folds to; or NULL */
+    void (*whole)(void *out, const void *x, int64_t n); /* the fold of a run, where simd.h has it; or NULL */
     /* of many short runs, one behind the other; or NULL */
-    void (*short_sums)(void *out, const void *x, int64_t rows, int64_t n);
+    void (*short_runs)(void *out, const void *x, int64_t rows, int64_t n);
     region_order order;
     xt_dtype type[MOST];
     fold_axes axes;
@@ -193,10 +193,10 @@ static bool is_special(const fold_state *s, const rows *w) {
     return false;
 }
 
-/* Elements [at, at + n) join the sum in the first lane. */
+/* Elements [at, at + n) join the fold in the first lane. */
 static void add_run(const fold_run *r, rows *w, int64_t at, int64_t n, bool first) {
     const char *x[MOST] = {w->next[0]};
-    r->s->sum(first ? w->acc[0] : w->next[0], (const char *)r->in[0] + (size_t)at * r->s->elem[0], n);
+    r->s->whole(first ? w->acc[0] : w->next[0], (const char *)r->in[0] + (size_t)at * r->s->elem[0], n);
     if (!first) join(r->s, w, 1, x);
 }
 
@@ -212,11 +212,11 @@ static void reduced_runs(void *ctx, int64_t begin, int64_t end, int thread) {
         int64_t total = s->axes.red * s->axes.run, from = total * p / s->parts, to = total * (p + 1) / s->parts;
         while (from < to) {
             int64_t within = from % s->axes.run, n = s->axes.run - within;
-            if (n > ROW && !s->sum) n = ROW;
+            if (n > ROW && !s->whole) n = ROW;
             if (n > to - from) n = to - from;
             int64_t at =
                 base + cpu_fold_at(from / s->axes.run, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + within;
-            if (s->sum) {
+            if (s->whole) {
                 add_run(r, &w, at, n, lanes == 0);
                 lanes = 1;
             } else if (n <= lanes || lanes == 0) {
@@ -249,8 +249,8 @@ static void kept_rows(void *ctx, int64_t begin, int64_t end, int thread) {
                 n = width - col < ROW ? width - col : ROW;
         int64_t base = cpu_fold_at(k, keeps, s->axes.keep_dims, s->axes.keep_strides) + col * step,
                 from = reduced * p / s->parts, to = reduced * (p + 1) / s->parts;
-        if (s->short_sums) {
-            s->short_sums(w.acc[0], (const char *)r->in[0] + (size_t)base * s->elem[0], n, reduced);
+        if (s->short_runs) {
+            s->short_runs(w.acc[0], (const char *)r->in[0] + (size_t)base * s->elem[0], n, reduced);
             from = to;
         }
         for (int64_t i = from; i < to; i++) {
@@ -367,21 +367,21 @@ CPU_LOWER(fold) {
     bool ok = false;
     fold_op known;
     vprog_type v;
-    if (n == 1 && cpu_fold_of(&op->regions[0], &known) && known == FOLD_SUM && vprog_type_of(t->dtype, &v))
-        s->sum = simd_get()->sum[v], s->short_sums = simd_get()->short_sums[v];
+    if (n == 1 && t->dtype != XT_F16 && cpu_fold_of(&op->regions[0], &known) && vprog_type_of(t->dtype, &v))
+        s->whole = simd_get()->run[known][v], s->short_runs = simd_get()->short_runs[known][v];
     xt_status st = make_region(b, op, s, &ok);
     if (st || !ok) {
         region_state_free(s);
         return st;
     }
     classify(t, dims, n_dims, s);
-    if (s->axes.run < SHORTEST_SUM) s->sum = NULL;
-    if (!s->gathered || s->axes.n_red || s->axes.keep_strides[s->axes.n_keep - 1] != s->axes.run) s->short_sums = NULL;
+    if (s->axes.run < SHORTEST_RUN) s->whole = NULL;
+    if (!s->gathered || s->axes.n_red || s->axes.keep_strides[s->axes.n_keep - 1] != s->axes.run) s->short_runs = NULL;
     s->order = region_order_of(op->regions[0].block, n);
     for (size_t j = 0; j < n; j++) s->type[j] = op->in[j]->type->dtype;
     int64_t tasks = s->axes.inner_reduced && !s->gathered ? s->axes.keep : s->outputs / ROW + 1;
     s->parts = 1;
-    if (tasks < 16 && t->count > 65536 && !s->short_sums) {
+    if (tasks < 16 && t->count > 65536 && !s->short_runs) {
         int64_t most = s->axes.inner_reduced && !s->gathered ? s->axes.red * s->axes.run / (4 * ROW)
                        : s->gathered                         ? s->axes.red * s->axes.run / 4
                                                              : s->axes.red / 4;

@@ -81,7 +81,8 @@ static void fold_block(const reduce_fused_run *r, int64_t at, int64_t n, number 
     }
     vprog_run_part(s->vprog, at, at + n, r->call->in, (void *[1]){block}, mem);
     if (s->whole)
-        for (int64_t k = 0; k < rows; k++) simd->sum[VPROG_U32](&out[k].i, (const uint32_t *)block + k * each, each);
+        for (int64_t k = 0; k < rows; k++)
+            simd->run[FOLD_SUM][VPROG_U32](&out[k].i, (const uint32_t *)block + k * each, each);
     else if (s->run < SHORTEST_FOLDED)
         simd->fold_short[s->fold](&out->f, block, rows, s->run);
     else

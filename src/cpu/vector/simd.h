@@ -108,9 +108,11 @@ typedef struct simd_ops {
     void (*fold_steps[FOLD_COUNT])(float *acc, const float *x, int64_t step, int64_t n);
     /* out[k] = the fold of the n numbers x[k * n + ...], 0 < n <= 64 */
     void (*fold_short[FOLD_COUNT])(float *out, const float *x, int64_t rows, int64_t n);
-    void (*sum[VPROG_TYPE_COUNT])(void *out, const void *x, int64_t n); /* *out = that of the numbers; integers wrap */
-    /* out[k] = that of x[k * n], x[k * n + 1], ..., in this order */
-    void (*short_sums[VPROG_TYPE_COUNT])(void *out, const void *x, int64_t rows, int64_t n);
+    /* Of other types, sums of integers and any fold of f64; NULL: there is none. *out = that of the n > 0 numbers;
+     * integers wrap. */
+    void (*run[FOLD_COUNT][VPROG_TYPE_COUNT])(void *out, const void *x, int64_t n);
+    /* out[k] = that of the n numbers x[k * n + ...], 0 < n < 64 */
+    void (*short_runs[FOLD_COUNT][VPROG_TYPE_COUNT])(void *out, const void *x, int64_t rows, int64_t n);
     float (*dot)(const float *x, const float *y, int64_t n);
     double (*square_dev)(const float *x, float mean, int64_t n); /* sum of (x - mean)^2 */
     double (*dev_dot)(const float *x, float mean, const float *y, int64_t n); /* sum of (x - mean) * y */
