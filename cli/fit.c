@@ -334,12 +334,14 @@ static const char usage[] =
     "of two the later one counts. A model of\n"
     "your own (./mine.so) has the second kind only: it asks for its settings itself.\n";
 static const char pass_usage[] =
-    "usage: xtrain validate|test|predict MODEL --ckpt PATH [options]\n\n"
+    "usage: xtrain validate|test|predict MODEL --ckpt PATH [options]\n"
+    "       xtrain validate|test|predict FOLDER [options]\n\n"
     "One pass over the held-out data with the weights of a checkpoint: a table of the loss and the metrics, or "
     "(predict) the network's outputs, a row a sample,\n"
     "in a .npy file. PATH is a checkpoint, a folder with one, or 'last' or 'best' of the model's runs.\n\n"
     "  xtrain test mnist --ckpt last                        the newest run's weights\n"
     "  xtrain validate gpt2-mini --data shakespeare.txt --ckpt out\n"
+    "  xtrain predict DIR --data FILE                       a model's folder of Hugging Face's\n"
     "  xtrain predict ./mine.so --ckpt best --output p.npy  a model of your own\n";
 
 static int fit_model(int argc, char **argv);
@@ -416,6 +418,19 @@ static void judged_folder(fit_options *o) {
     if (access(path, F_OK) != 0) return;
     o->init = o->ckpt;
     o->ckpt = NULL;
+}
+
+/* A folder in the place of the model's name: its config.json says which model, and it is what --init would be. */
+static void named_by_folder(fit_options *o) {
+    char path[4200];
+    const model *m = NULL;
+    if (!o->model || o->init || model_find(o->model) || model_folder_kind(o->model)) return;
+    if ((size_t)snprintf(path, sizeof path, "%s/config.json", o->model) >= sizeof path) return;
+    if (access(path, F_OK) != 0) return;
+    xt_status_free(model_folder_kind_of(o->model, &m));
+    if (!m) return;
+    o->init = o->model;
+    o->model = m->name;
 }
 
 /* --print-config is the trainer's; nothing is trained then. */
@@ -549,6 +564,7 @@ static int fit_model(int argc, char **argv) {
                          (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
     if ((code = cli_diag_apply("fit", &o.diag))) return code;
+    named_by_folder(&o);
     chosen = o.model ? model_find(o.model) : NULL;
     opt = &o;
     if (stage != STAGE_FIT) judged_folder(&o);

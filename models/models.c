@@ -65,6 +65,7 @@ static bool tile_fits(const model *m, const model_options *o, char *why, size_t 
 }
 
 bool model_settle(const model *m, model_options *o, char *why, size_t n) {
+    bool open_seq = !o->seq;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         int64_t *asked = (int64_t *)((char *)o + numbers[i].at),
                 own = *(const int64_t *)((const char *)&m->own + numbers[i].at);
@@ -103,6 +104,7 @@ bool model_settle(const model *m, model_options *o, char *why, size_t n) {
                  (long long)o->experts, (long long)o->experts_per_token);
         return false;
     }
+    if (open_seq && o->seq > o->context) o->seq = o->context;
     if (m->tokens && o->seq > o->context) {
         snprintf(why, n, "seq = %lld, context = %lld; a sample must fit the context", (long long)o->seq,
                  (long long)o->context);

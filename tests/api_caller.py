@@ -87,7 +87,7 @@ def fields(folder):
         text = re.sub(r"/\*.*?\*/", " ", path.read_text(), flags=re.S)
         for name, body in re.findall(r"typedef struct (?:XT_OPTIONS_ )?(xt_\w+_opts) \{(.*?)\} \1;", text, flags=re.S):
             rows = out.setdefault(name, [])
-            for one in re.sub(r"XT_(IS|SIZE)\([^)]*\)", "", body).split(";"):
+            for one in re.sub(r"\s*XT_(ZERO|(IS|SIZE)\([^)]*\))", "", body).split(";"):
                 function = re.search(r"(\w+ \(\*(\w+)\))\(", one)
                 if function:
                     rows.append((function.group(1), "", function.group(2), None))

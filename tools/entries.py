@@ -101,7 +101,7 @@ def read_options(folder):
         text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
         structs = r"typedef struct (?:XT_OPTIONS_ )?(xt_\w+_opts) \{(.*?)\} xt_\w+_opts;"
         for name, body in re.findall(structs, text, flags=re.S):
-            body = re.sub(r"XT_(IS|SIZE)\([^)]*\)", "", body)
+            body = re.sub(r"\s*XT_(ZERO|(IS|SIZE)\([^)]*\))", "", body)
             fields = re.findall(r"^\s*(double|float|int64_t|int)\s+(\w+(?:\s*,\s*\w+)*)\s*;", body, flags=re.M)
             out[name] = [(t, f.strip()) for t, names in fields for f in names.split(",")]
     return out
@@ -136,7 +136,7 @@ def read_worded(folder, words):
         text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
         structs = r"typedef struct (?:XT_OPTIONS_ )?(xt_\w+_opts) \{(.*?)\} xt_\w+_opts;"
         for name, body in re.findall(structs, text, flags=re.S):
-            body = re.sub(r"XT_(IS|SIZE)\([^)]*\)", "", body)
+            body = re.sub(r"\s*XT_(ZERO|(IS|SIZE)\([^)]*\))", "", body)
             fields = re.findall(r"^\s*(xt_\w+)\s+(\w+(?:\s*,\s*\w+)*)\s*;", body, flags=re.M)
             out[name] = [(words[t], f.strip()) for t, names in fields if t in words for f in names.split(",")]
     return out
@@ -163,7 +163,7 @@ def read_fields(folder):
         for name, body in re.findall(structs, text, flags=re.S):
             listed = re.search(rf"#define XT_DEFAULTS_{name}\(is\)((?:[^\n]*\\\n)*[^\n]*)", text)
             given = dict(re.findall(r"\bis\((\w+), ((?:[^()]|\([^()]*\))*)\)", listed.group(1) if listed else ""))
-            body = re.sub(r"XT_(IS|SIZE)\([^)]*\)", "", body)
+            body = re.sub(r"\s*XT_(ZERO|(IS|SIZE)\([^)]*\))", "", body)
             fields = out[name] = {}
             for declared in body.split(";"):
                 function = re.search(r"\(\*(\w+)\)\(", declared)

@@ -184,15 +184,26 @@ int xt_from_array_needs_a_dtype_behind_the_data(const void *data, xt_dtype_alone
     (XT_IS_DTYPE_TEXT_(#dim) && __builtin_memcmp(&(" " #before)[sizeof(#before) - 1], "}", 1) != 0)
 #endif
 #ifdef __cplusplus
+}
+/* An array written in braces at the call is a temporary, whose address g++ does not give; it lives until the call has
+ * ended. */
+struct xt_data_ {
+    const void *at;
+    xt_data_(const void *p) : at(p) {}
+    template <class T, size_t N> xt_data_(T (&&array)[N]) : at(array) {}
+    operator const void *() const { return at; }
+};
+extern "C" {
 #define XT_ABSENT_ = 0
 #define XT_ARRAY_OF_(...) (xt_array_{__VA_ARGS__})
 #else
+typedef const void *xt_data_;
 #define XT_ABSENT_
 #define XT_ARRAY_OF_(...) ((xt_array_){__VA_ARGS__})
 #endif
 /* The arguments as a list; dims by name, for braces around some of them would be missed. */
 typedef struct xt_array_ {
-    const void *data;
+    xt_data_ data;
     xt_dtype dtype;
     xt_number_ a XT_ABSENT_, b XT_ABSENT_, c XT_ABSENT_, d XT_ABSENT_, e XT_ABSENT_, f XT_ABSENT_, g XT_ABSENT_,
         h XT_ABSENT_, i XT_ABSENT_, j XT_ABSENT_; /* XT_MAX_RANK and two */

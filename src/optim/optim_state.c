@@ -141,7 +141,8 @@ int xt_optimizer_tensors(const xt_optimizer *o) {
 
 xt_tensor xt_optimizer_tensor(const xt_optimizer *o, int i) {
     char name[1100];
-    return o && i >= 0 ? nth(o, i, name, sizeof name) : (xt_tensor){0};
+    xt_tensor t = o && i >= 0 ? nth(o, i, name, sizeof name) : (xt_tensor){0};
+    return t.slot ? t : lazy_none("xt_optimizer_tensor: number %d, which this optimizer has not", i);
 }
 
 const char *xt_optimizer_tensor_name(const xt_optimizer *o, int i) {

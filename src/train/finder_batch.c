@@ -114,11 +114,11 @@ static int64_t find_batch(const xt_src *src, const xt_task *task, xt_loader *(*m
     if (!f.s) run_search(&f);
     if (!f.s && !f.good)
         f.s = f.over
-                  ? status_new(XT_RESOURCE_EXHAUSTED, src,
+                  ? status_new(XT_OUT_OF_RANGE, src,
                                "xt_batch_find: none of %lld batches from %lld on fits; a smaller .first, or a larger "
                                ".max_trials",
                                (long long)o.max_trials, (long long)o.first)
-              : f.bad ? status_new(XT_RESOURCE_EXHAUSTED, src, "xt_batch_find: not even a batch of 1 fits in memory")
+              : f.bad ? status_new(XT_OUT_OF_RANGE, src, "xt_batch_find: not even a batch of 1 fits in memory")
                       : status_new(XT_INVALID_ARGUMENT, src,
                                    "xt_batch_find: the loaders of `make` have no batch, not "
                                    "even of 1 sample: its dataset is empty");

@@ -27,6 +27,10 @@ for folder in theirs prefixed; do
     run generate gpt2-tiny --ckpt $folder --prompt line --tokens 20 --temperature 0
     check "generate too: $folder" [ $? = 0 ]
 done
+run predict theirs --data text.txt --seq 8 --output named.npy
+check "predict FOLDER, as generate FOLDER" cmp ours.npy named.npy
+run predict theirs --data text.txt --output longest.npy
+check "its windows are no longer than the model sees" [ $? = 0 ]
 run validate gpt2-tiny --data text.txt --ckpt ours/last.ckpt
 mine=$(grep -o 'val/loss.*' "$tmp/out")
 run validate gpt2-tiny --data text.txt --ckpt theirs/model.safetensors

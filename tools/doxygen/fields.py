@@ -59,7 +59,7 @@ def members(text, separator, bare):
 
 def declared(code, separator):
     """(name, declaration) of each name of a declaration."""
-    code = re.sub(r" ?\bXT_(IS|SIZE)\([^)]*\)", "", code)
+    code = re.sub(r" ?\bXT_(ZERO\b|(IS|SIZE)\([^)]*\))", "", code)
     if separator == "," or not code:
         return [(code.split("=")[0].strip(), code)] if code else []
     function = re.search(r"\(\*(\w+)\)\s*\(", code)
