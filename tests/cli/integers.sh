@@ -129,7 +129,8 @@ near() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(a != "" && b != "" &
 less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && b != "" && a < b) }'; }
 while read -r kind command counted steps data; do
     judge="--data $data --batch 4"
-    train="$judge --steps $steps --lr 0.01 --lora r=4 --lora-targets all-linear"
+    # SGD: Adam's first steps make a number of either sign of what is rounding.
+    train="$judge --steps $steps --optimizer sgd --optimizer.lr 0.1 --lora r=4 --lora-targets all-linear"
     for w in int8 int4; do
         for prompt in 丁 丂七丄丅丆万丈三上下丌不与丐丑丒专且丕世丗丘丙业丛东丝丞; do
             say="--prompt $prompt --temperature 0 --ignore-eos --tokens 30"
@@ -167,7 +168,7 @@ done <<KINDS
 llama llama 74304.parameters,.7424 30 notes.txt --seq 16
 tied llama 71744.parameters,.7424 30 notes.txt --seq 16
 gpt2 gpt2 114944.parameters,.8192 30 notes.txt --seq 16
-t5 t5 168256.parameters,.17408 10 pairs.jsonl
+t5 t5 168256.parameters,.17408 30 pairs.jsonl
 KINDS
 refused() { # text arguments...
     local said=$1
