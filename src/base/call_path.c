@@ -9,6 +9,7 @@ enum { FRAMES_MAX = 48, PATHS_MAX = 1 << 14 };
 
 typedef struct path {
     src_id line; /* of the call itself, which needs no debug information */
+    const char *what; /* is called */
     size_t n;
     const void *at[]; /* the call's own first */
 } path;
@@ -18,11 +19,12 @@ static map *ids; /* the addresses -> number; under the lock, as what follows */
 static path **paths;
 static size_t n_paths, cap_paths;
 
-static call_path add(const void *const *at, size_t n, src_id line) {
+static call_path add(const void *const *at, size_t n, src_id line, const char *what) {
     path *p = n_paths < PATHS_MAX ? base_malloc(sizeof *p + n * sizeof *at) : NULL;
     if (!p) return 0;
     p->n = n;
     p->line = line;
+    p->what = what;
     memcpy(p->at, at, n * sizeof *at);
     call_path id = (call_path)(n_paths + 1);
     if (VEC_PUSH(paths, n_paths, cap_paths, p) && map_put(ids, at, n * sizeof *at, (void *)(uintptr_t)id, NULL))
@@ -32,21 +34,21 @@ static call_path add(const void *const *at, size_t n, src_id line) {
     return 0;
 }
 
-static call_path number_of(const void *const *at, size_t n, src_id line) {
+static call_path number_of(const void *const *at, size_t n, src_id line, const char *what) {
     pthread_mutex_lock(&lock);
     if (!ids) ids = map_new();
     call_path id = ids ? (call_path)(uintptr_t)map_get(ids, at, n * sizeof *at) : 0;
-    if (ids && !id) id = add(at, n, line);
+    if (ids && !id) id = add(at, n, line, what);
     pthread_mutex_unlock(&lock);
     return id;
 }
 
-call_path call_path_now(const void *returns_to, src_id line) {
+call_path call_path_now(const void *returns_to, src_id line, const char *what) {
     void *stack[FRAMES_MAX];
     int n = backtrace(stack, FRAMES_MAX);
     for (int i = 0; i < n; i++)
         if (__builtin_extract_return_addr(stack[i]) == returns_to)
-            return number_of((const void *const *)&stack[i], (size_t)(n - i), line);
+            return number_of((const void *const *)&stack[i], (size_t)(n - i), line, what);
     return 0;
 }
 
@@ -85,11 +87,21 @@ static int lines_between(src_id a, src_id b) {
     return x->file == y->file && x->func == y->func ? x->line - y->line : 0; /* interned */
 }
 
+/* One call as the program has it, as far as its line and what is called there tell. */
+static bool same_call(const path *p, const path *q) {
+    return p->line == q->line && strcmp(p->what, q->what) == 0;
+}
+
 /* Of frame i of p and frame j of q, which are of one function. */
-static int order_without_lines(const path *p, size_t i, const path *q, size_t j) {
-    if (i == 0 && j == 0) return lines_between(p->line, q->line);
+static int order_of_addresses(const path *p, size_t i, const path *q, size_t j) {
     uintptr_t to_p = (uintptr_t)p->at[i], to_q = (uintptr_t)q->at[j];
     return (to_p > to_q) - (to_p < to_q);
+}
+
+static int order_without_lines(const path *p, size_t i, const path *q, size_t j) {
+    bool themselves = i == 0 && j == 0;
+    if (themselves && (p->line != q->line || same_call(p, q))) return lines_between(p->line, q->line);
+    return order_of_addresses(p, i, q, j);
 }
 
 int call_path_order(call_path a, call_path b, bool *out_copies) {
@@ -103,13 +115,16 @@ int call_path_order(call_path a, call_path b, bool *out_copies) {
     if (!i) i = 1; /* a call of a function of the program's own that this library calls back from */
     if (!j) j = 1;
     lines to_a = {.p = p, .frames = i}, to_b = {.p = q, .frames = j};
-    src_id x, y;
-    do {
+    src_id x = next_line(&to_a), y = next_line(&to_b);
+    bool one_line = x && x == y; /* both parts of the way begin on one */
+    while (x && x == y) {
         x = next_line(&to_a);
         y = next_line(&to_b);
-    } while (x && x == y);
+    }
     bool known = !to_a.unknown && !to_b.unknown;
-    if (out_copies) *out_copies = known && !x && !y && p->line == q->line;
+    copies = known && !x && !y && same_call(p, q);
+    if (out_copies) *out_copies = copies;
     if (!known && to_a.frames == i - 1 && to_b.frames == j - 1) return order_without_lines(p, i - 1, q, j - 1);
-    return lines_between(x, y);
+    int order = lines_between(x, y);
+    return order || copies || !one_line ? order : order_of_addresses(p, i - 1, q, j - 1);
 }

@@ -7,14 +7,16 @@
 
 typedef uint32_t call_path; /* 0: not known */
 
-/* Of the call into this library at `line` that returns to `returns_to`, under way in this thread. Unwinds the stack: a
- * microsecond or two. 0 where that address is not found, where there is no memory, and when PATHS_MAX are known. */
-call_path call_path_now(const void *returns_to, src_id line);
+/* Of the call of `what` (kept) into this library at `line` that returns to `returns_to`, under way in this thread.
+ * Unwinds the stack: a microsecond or two. 0 where that address is not found, where there is no memory, and when
+ * PATHS_MAX are known. */
+call_path call_path_now(const void *returns_to, src_id line, const char *what);
 
 /* Which of the two calls, or of the calls of functions that lead to them, stands further down in the innermost function
- * that both were made in: > 0 a, < 0 b; 0: they are on one line, or it is not known. By the lines of the debug
- * information; without it by the addresses, whose order is that of the lines but where the compiler moves code.
- * *out_copies, may be NULL: all lines on the two ways are known and the same; the compiler has copied the call. */
+ * that both were made in: > 0 a, < 0 b; 0: they are one call, or it is not known. By the lines of the debug
+ * information; without it, and of calls on one line (a body that a macro writes), by the addresses, whose order is that
+ * of the program but where the compiler moves code. *out_copies, may be NULL: all lines on the two ways are known and
+ * the same, and so is what they call; the compiler has copied the call. */
 int call_path_order(call_path a, call_path b, bool *out_copies);
 
 #endif

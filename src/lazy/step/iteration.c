@@ -175,7 +175,7 @@ bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
 static void note_place(const lazy_iteration *it, lazy_updater *u, src_id at) {
     bool told = looks(it) && it->now.line == at;
     if (!told || u->at != at || u->returns_to != it->returns_to) u->path = told ? it->now.path : 0;
-    if (told && !u->path) u->path = call_path_now(it->returns_to, at);
+    if (told && !u->path) u->path = call_path_now(it->returns_to, at, it->what);
     u->at = at;
     u->returns_to = it->returns_to;
 }
@@ -269,7 +269,7 @@ static void end_iteration(lazy_ctx *c, const lazy_iteration *it, const char *wha
 
 /* How the program came there. */
 static void look(const lazy_ctx *c, lazy_iteration *it) {
-    it->now.path = call_path_now(it->returns_to, it->now.line);
+    it->now.path = call_path_now(it->returns_to, it->now.line, it->what);
     lazy_looked l = {it->now, c->n_step_slots};
     if (!VEC_PUSH(it->looked, it->n_looked, it->cap_looked, l)) it->now.path = 0;
 }
@@ -280,6 +280,7 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     if (!it || c->in_boundary || !looks(it) || !may_end(c)) return;
     it->now = (iteration_place){src_intern(src), 0};
     it->returns_to = returns_to;
+    it->what = what;
     if (!it->by) {
         if (it->updated || it->n_early == LOOKED_EARLY) return;
         it->n_early++;

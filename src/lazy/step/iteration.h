@@ -51,6 +51,7 @@ struct lazy_iteration {
     size_t n_looked, cap_looked;
     iteration_place now; /* the latest call that entries told of */
     const void *returns_to;
+    const char *what;
     /* of the program */
     bool updated;
     iteration_places early; /* calls before that: in a loop they stand above the update */
