@@ -428,6 +428,9 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
 /* Of a function that makes no tensor, but may be an iteration's first: its number among the step's noted calls. */
 size_t lazy_call_noted(const xt_src *src);
 bool lazy_call_is_ahead(size_t call); /* it is of the iteration behind the latest update, by where it stands */
+/* It is of the iteration whose update has come: of the step's only one, or of the newest one where an earlier one has
+ * come round and is over. */
+bool lazy_call_is_behind(size_t call);
 bool lazy_trace_is_empty(void); /* nothing is recorded or asked for, and a boundary may come */
 /* What a build behind the first so many leaves of a step under way recorded is no use of its parameters. */
 size_t lazy_leaves(void);

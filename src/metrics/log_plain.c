@@ -141,8 +141,8 @@ void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates) {
     bool both = is_pending(set, metric); /* of the iteration that goes on, twice: a micro-batch */
     if (set != &e->sets[LOG_TRAIN])
         set->window_begins = !within_batch();
-    else if (updates != now || (over && both && now > e->seen_steps)) {
-        /* logged behind the update of its iteration, or before it */
+    else if (updates != now || (both && now > e->seen_steps)) {
+        /* logged behind the update of its iteration, or before it; what is there twice is of the next iteration */
         e->seen_steps = updates > e->seen_steps ? updates : now;
         end_window(e, e->seen_steps);
     }

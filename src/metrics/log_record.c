@@ -207,8 +207,8 @@ static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o)
 }
 
 /* The name has a value in this step already, which the later one then joins: log_again. In a loop of the program's own
- * it may be the next iteration's, where an update or the line shows that the loop has come round; but behind the step's
- * one update it is of the iteration that made it, unless its place is above that. NULL: it stands alone again. */
+ * it may be the next iteration's, where an update or the line shows that the loop has come round; but behind an
+ * iteration's update it is of that iteration, unless its place is above the update. NULL: it stands alone again. */
 static log_pending *there_already(log_engine *e, log_set *set, int which, const xt_src *src, size_t call) {
     size_t i = 0;
     while (i < set->n_pending && set->pending[i].metric != which) i++;
@@ -216,8 +216,8 @@ static log_pending *there_already(log_engine *e, log_set *set, int which, const 
     log_pending *p = &set->pending[i];
     if (e->manual || lazy_tracing() || set->holds) return p;
     int64_t now = lazy_loop_steps();
-    bool behind = lazy_loop_steps_recorded() == 1 && !lazy_call_is_ahead(call);
-    bool updated = p->updates != now && !behind, again = p->line == src_intern(src);
+    bool behind = lazy_call_is_behind(call), ahead = lazy_call_is_ahead(call) && !lazy_call_is_ahead(p->call);
+    bool updated = (p->updates != now && !behind) || ahead, again = p->line == src_intern(src);
     if (!updated && !again) return p;
     log_plain_round(e, set, which, behind ? now : p->updates);
     return NULL;

@@ -320,6 +320,13 @@ bool lazy_call_is_ahead(size_t call) {
     return it && it->by && call >= it->calls_then && call < it->n_calls && lazy_above_update(it, it->calls[call].at);
 }
 
+bool lazy_call_is_behind(size_t call) {
+    const lazy_ctx *c = lazy_ctx_there();
+    const lazy_iteration *it = c ? c->iteration : NULL;
+    bool one = lazy_loop_steps_recorded() == 1 || (it && it->by && it->learned);
+    return one && !lazy_call_is_ahead(call);
+}
+
 bool lazy_forward_begins(const xt_src *src) {
     return note_call(src, true) != SIZE_MAX;
 }

@@ -294,6 +294,11 @@ static place step_above(const lazy_ctx *c, const lazy_iteration *it, place start
     }
 }
 
+/* A call that makes none and lies between two slots comes before the second one. */
+static bool is_from(const lazy_iteration_call *call, size_t slot) {
+    return call->begin >= slot && call->end > slot;
+}
+
 bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, size_t *out_calls) {
     uint64_t mark = ir_new_epoch();
     place update = {it->n_slots, it->calls_then};
@@ -304,7 +309,7 @@ bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u
     if (walked == c->n_step_slots) return false;
     if (walked < start.slots) {
         start.slots = walked;
-        while (start.calls > update.calls && it->calls[start.calls - 1].begin >= walked) start.calls--;
+        while (start.calls > update.calls && is_from(&it->calls[start.calls - 1], walked)) start.calls--;
     }
     start = step_above(c, it, start, update);
     *out_calls = start.calls;
