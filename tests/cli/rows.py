@@ -3,9 +3,10 @@
 
 rows.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each even seed draws a loop without a trainer, out of passes over
 loaders, validations behind a pass, within one and left early, updates every few batches, and log calls at every place
-of it, each in some of its turns only; each odd one a fit and a test whose hooks log. It is written as C and run, and
-walked through here. Every row of its metrics.csv must have the step, the epoch, the batch, the samples and the value
-that the walk has. What differs is printed with its seed, by which it is tried again; ROWS_SHOW=1 prints the C."""
+of it, each in some of its turns only, and another one in which an optimizer steps several times a batch; each odd one a
+fit and a test whose hooks log. It is written as C and run, and walked through here. Every row of its metrics.csv must
+have the step, the epoch, the batch, the samples and the value that the walk has. What differs is printed with its seed,
+by which it is tried again; ROWS_SHOW=1 prints the C."""
 import csv, glob, os, random, re, shutil, subprocess, sys
 
 build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])
@@ -17,7 +18,7 @@ HEAD = """#include <stdio.h>
 #include <xtrain/xtrain.h>
 static int n; /* the value of the newest log call */
 static xt_module *m;
-static xt_optimizer *o;
+static xt_optimizer *o, *second;
 static xt_tensor net(xt_module *mm, xt_tensor x, void *user) {
     (void)user;
     return xt_mul(x, xt_param(mm, "w", "ones", 0, XT_F32, 1));
@@ -374,7 +375,7 @@ def helpers(names):
 
 def write(seed, names, loaders, program, every):
     text = helpers(names)
-    text += ("static void loop_%d(void) {\n    static int site[%d];\n    (void)site;\n"
+    text += ("static void loop_%s(void) {\n    static int site[%d];\n    (void)site;\n"
              "    xt_log_every_n_steps(%d);\n") % (
         seed, Log.sites + 1, every)
     for l in loaders:
@@ -393,6 +394,93 @@ class Loop:
         _, _, program, every = self.drawn
         walk = Walk(every)
         for s in program:
+            s.walk(walk)
+        walk.finish()
+        return walk.rows
+
+
+class Inner:
+    """Updates of one optimizer, of which each but the first shows that the one before it has ended a step."""
+
+    def __init__(self, times, body):
+        self.times, self.body = times, body
+
+    def c(self, deep):
+        return deep + "for (int j = 0; j < %d; j++) {\n" % self.times + "".join(
+            s.c(deep + "    ") for s in self.body) + deep + "}\n"
+
+    def walk(self, w):
+        for j in range(self.times):
+            if j:
+                w.boundary()
+            for s in self.body:
+                s.walk(w)
+
+
+class Turns:
+    """Iterations over no loader. Without a boundary of the program's own the next one's first update shows it."""
+
+    def __init__(self, times, body):
+        self.times, self.body = times, body
+
+    def c(self, deep):
+        return deep + "for (int i = 0; i < %d; i++) {\n" % self.times + "".join(
+            s.c(deep + "    ") for s in self.body) + deep + "}\n"
+
+    def walk(self, w):
+        for i in range(self.times):
+            if i:
+                w.boundary()
+            for s in self.body:
+                s.walk(w)
+
+
+class Several:
+    """A loop in which one optimizer steps several times a batch, be it before another one that steps once. Its steps
+    are ended by a loader, by marks behind each batch or each update, or by nothing."""
+
+    def __init__(self, r):
+        self.names = [Name(r, "t%d" % k, 0) for k in range(4)]
+        self.ends, self.two = r.choice(["loader", "marks", "inner marks", "nothing"]), r.random() < 0.5
+        self.every, self.one_line = r.choice([1, 1, 2, 3]), not self.two and r.random() < 0.4
+        for name in self.names if self.one_line else []:  # calls of one helper on one line are taken for one
+            name.helper = False
+        self.loaders = [Loader(r, "train")] if self.ends == "loader" else []
+        x = "b8.x" if self.loaders else "one(i)"
+
+        def update(w):
+            w.updates += not w.updated
+            w.updated = True
+
+        def learn(o):
+            # what stands beside another optimizer's update logs other names: in one step a name is one value
+            names = self.names[:2] if o == "o" else self.names[2:]
+            return (self.logs(r, names) + [Line("xt_backward(xt_mean(xt_forward(m, %s)));" % x, lambda w: None)] +
+                    self.logs(r, names) + [Line("xt_optimizer_step(%s);" % o, update)] + self.logs(r, names))
+
+        mark = [Line("xt_mark_step();", Walk.boundary)]
+        body = [Inner(r.choice([2, 2, 3]), learn("o") + (mark if self.ends == "inner marks" else []))]
+        if self.two:
+            body += learn("second")
+        if self.ends in ("marks", "inner marks"):
+            body += mark
+        self.program = ([Times(r.randint(1, 3), [Pass(self.loaders[0], body)])] if self.loaders else
+                        [Turns(r.randint(3, 9), body)])
+
+    def logs(self, r, names):
+        made = [Log(r, names) for _ in range(r.choice([0, 1, 1, 2]))]
+        for log in made if self.one_line else []:  # the order of such calls is that of the code, and `if`s move code
+            log.every, log.at = 1, 0
+        return made
+
+    def write(self, seed):
+        text = write(seed, self.names, self.loaders, self.program, self.every)
+        head, _, body = text.partition("static void loop_")
+        return head + "static void loop_" + (" ".join(body.split("\n")) + "\n" if self.one_line else body)
+
+    def walk(self):
+        walk = Walk(self.every)
+        for s in self.program:
             s.walk(walk)
         walk.finish()
         return walk.rows
@@ -610,14 +698,19 @@ text = HEAD
 for seed in range(first, first + count):
     r = random.Random(seed)
     Log.sites = 0
-    drawn[seed] = Fit(r) if seed % 2 else Loop(r)
-    text += drawn[seed].write(seed)
-text += "static void (*const loops[])(void) = {%s};\n" % ", ".join("loop_%d" % s for s in drawn)
+    drawn[str(seed)] = Fit(r) if seed % 2 else Loop(r)
+    text += drawn[str(seed)].write(seed)
+    if seed % 2 == 0:
+        Log.sites = 0
+        drawn["%d_several" % seed] = Several(random.Random(seed))
+        text += drawn["%d_several" % seed].write("%d_several" % seed)
+text += "static void (*const loops[])(void) = {%s};\n" % ", ".join("loop_%s" % s for s in drawn)
 text += """int main(int argc, char **argv) {
     (void)argc;
     m = xt_module_new(net, NULL);
     xt_status_free(xt_module_build(m, (xt_spec){XT_F32, {2, 1}}));
     o = xt_sgd(m, .lr = 0.01);
+    second = xt_sgd(m, .lr = 0.02);
     loops[atoi(argv[1])]();
     return xt_finish();
 }
@@ -625,10 +718,10 @@ text += """int main(int argc, char **argv) {
 with open(work + "/p.c", "w") as f:
     f.write(text)
 compile_all(work + "/p.c", work + "/p")
-for seed, case in drawn.items():
-    runs = "%s/runs%d" % (work, seed)
+for at, (seed, case) in enumerate(drawn.items()):
+    runs = "%s/runs%s" % (work, seed)
     shutil.rmtree(runs, ignore_errors=True)
-    done = subprocess.run(["timeout", "60", work + "/p", str(seed - first)], cwd=work, text=True, capture_output=True,
+    done = subprocess.run(["timeout", "60", work + "/p", str(at)], cwd=work, text=True, capture_output=True,
                           env=dict(os.environ, XT_PLUGIN_DIR=build, XT_RUNS_DIR=runs, XT_SUMMARY="off",
                                    XT_PROGRESS="off", XT_POSTMORTEM="off"))
     want, got = sorted(r[:-1] + (number(r[-1]),) for r in case.walk()), sorted(rows_of(runs))
@@ -636,7 +729,7 @@ for seed, case in drawn.items():
         shutil.rmtree(runs, ignore_errors=True)
         continue
     bad += 1
-    print("seed %d: exit %d %s" % (seed, done.returncode, done.stderr[-600:]))
+    print("seed %s: exit %d %s" % (seed, done.returncode, done.stderr[-600:]))
     left = list(got)
     for row in want:
         if row in left:
@@ -646,5 +739,5 @@ for seed, case in drawn.items():
     for row in left:
         print("    instead", *row)
     print(case.write(seed) if os.environ.get("ROWS_SHOW") else "", end="", flush=True)
-print("%d passed, %d failed" % (count - bad, bad))
+print("%d passed, %d failed" % (len(drawn) - bad, bad))
 sys.exit(bad > 0)
