@@ -131,6 +131,7 @@ typedef struct lazy_request { /* xt_when_ready */
     void *(*again)(void *user); /* at a replay, `user` of the new request is again(again_user); NULL: the same user */
     void *again_user;
     bool to_slot; /* the value becomes t's buffer, and t survives the boundary; fn is not used */
+    xt_tensor also; /* a tensor that gets the value, too, and survives the boundary */
 } lazy_request;
 
 typedef struct lazy_slot_value {

@@ -194,6 +194,12 @@ static xt_status start_requests(lazy_ctx *c) {
                 lazy_buf_release(q->buf);
             continue;
         }
+        lazy_slot *also = q->also.slot && q->buf ? lazy_slot_of(c, q->also) : NULL;
+        if (also) {
+            lazy_buf_retain(q->buf);
+            also->buf = q->buf;
+            also->outlives_step = true;
+        }
         xt_status s = q->buf && q->fn ? lazy_reader_add(q->buf, q) : NULL;
         if ((s || !q->buf) && q->failed) q->failed(q->user);
         lazy_buf_release(q->buf);

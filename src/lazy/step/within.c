@@ -42,16 +42,33 @@ bool lazy_boundary_within(lazy_cause cause, const xt_src *src, lazy_within *w) {
     return ok;
 }
 
+/* What is printed has a request: no output more. */
+static bool shares_request(lazy_ctx *c, uint32_t index) {
+    const lazy_slot *s = &c->slots[index];
+    for (size_t k = 0; k < c->n_requests; k++) {
+        lazy_request *q = &c->requests[k];
+        if (q->value != s->value || q->to_slot || q->also.slot) continue;
+        q->also = (xt_tensor){index, s->generation};
+        return true;
+    }
+    return false;
+}
+
 /* The batch is used again, and so are arrays and what was computed in the step before, where two files are written one
- * after the other. Of what the step computes, the losses and what no op has read yet: what is read already was on the
- * way to them, and to give that out as well would cost memory for every handle of the step. */
+ * after the other. Of what the step computes, the losses, or before there is one what no op has read yet: the others
+ * were on the way to them, and to give those out as well would cost memory for every handle of the step. */
 void lazy_hold_over_files(lazy_ctx *c, const xt_src *src) {
-    bool ok = true;
+    bool ok = true, differentiated = false;
+    for (size_t i = 0; i < c->n_step_slots; i++) {
+        const lazy_slot *s = &c->slots[c->step_slots[i]];
+        differentiated = differentiated || (s->live && s->value && s->is_loss);
+    }
     for (size_t i = 0; i < c->n_step_slots && ok; i++) {
         lazy_slot *s = &c->slots[c->step_slots[i]];
         if (!s->live || s->persistent || s->failed || s->outlives_step) continue;
-        if (s->value && (s->is_loss || s->value->uses == 0))
-            ok = hold_value(c, c->step_slots[i], "the program, behind a file", src_intern(src));
+        if (s->value && (s->is_loss || (!differentiated && s->value->uses == 0)))
+            ok = shares_request(c, c->step_slots[i]) ||
+                 hold_value(c, c->step_slots[i], "the program, behind a file", src_intern(src));
         else if (s->buf && !s->value)
             s->outlives_step = s->leaf || s->buf->info.role == LAZY_BATCH || s->buf->info.step + 1 >= c->step;
     }
