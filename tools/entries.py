@@ -151,6 +151,8 @@ class Field:
         """A condition of C: the option at `at` is not its default."""
         if self.kind == "xt_tensor":
             return f"!(xt_is_none)({at})"
+        if self.kind == "xt_switch": # XT_DEFAULT says nothing
+            return f"({at} != ({self.default}) && {at} != XT_DEFAULT)"
         return f"{at} != ({self.default})"
 
 

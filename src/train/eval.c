@@ -4,6 +4,7 @@
 
 #include "base/ending.h"
 #include "data/data.h"
+#include "lazy/step/within.h"
 #include "nn/nn.h"
 #include "train/train_int.h"
 
@@ -32,8 +33,10 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass kind, xt_loader
         train_precision_begin(t);
         log_window_begin(); /* a step of a validation is a batch */
         t->in_step = true;
+        lazy_batch_ahead(true);
         hooks_batch(t, src, &b);
         hooks_batch_begin(t, kind, &b);
+        lazy_batch_ahead(false);
         step(t->net, b, task->user);
         train_precision_end(t);
         t->in_step = false;

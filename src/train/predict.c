@@ -2,6 +2,7 @@
  * step is open, so nothing waits. */
 #include "base/ending.h"
 #include "data/data.h"
+#include "lazy/step/within.h"
 #include "nn/nn.h"
 #include "train/train_int.h"
 
@@ -18,8 +19,10 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
         lazy_set_draw_step(done);
         train_precision_begin(t);
         t->in_step = true;
+        lazy_batch_ahead(true);
         hooks_batch(t, src, &b);
         hooks_batch_begin(t, PASS_PREDICT, &b);
+        lazy_batch_ahead(false);
         xt_tensor out = task->predict_step(t->net, b, task->user);
         train_precision_end(t);
         if (out.slot == 0 && !lazy_pending())

@@ -127,6 +127,28 @@ static void try(const char *call, const char *option, const char *said, void (*b
     }
     calls++;
 }
+/* A default that a call gives changes nothing, and is no mistake. */
+static void harmless(const char *call, void (*base)(void), void (*with)(void)) {
+    uint64_t before = 0;
+    void (*const both[])(void) = {base, with};
+    for (int k = 0; k < 2; k++) {
+        digest = 14695981039346656037u;
+        xt_seed(3);
+        m = xt_module_new(nothing, NULL);
+        both[k]();
+        if (!xt_error() && seen.slot) see(seen);
+        if (!xt_error()) xt_mark_step();
+        if (!xt_error()) see_module();
+        seen = (xt_tensor){0};
+        if (xt_error()) bad = printf("%s, which is the default: %s\n", call, xt_status_message(xt_error()));
+        if (k && !xt_error() && !status && digest != before)
+            bad = printf("%s, which is the default, changes something\n", call);
+        before = digest;
+        xt_status_free(status), status = NULL;
+        xt_clear_error();
+        xt_module_free(m), m = NULL;
+    }
+}
 """
 
 # How a call looks, which goes on in lines that are set in; with [fields] it is for those alone. O stands for the
@@ -557,7 +579,7 @@ def main():
         if name not in names:
             print(f"{name}: there is no such function", file=sys.stderr)
     print(HEAD + MORE)
-    tried = []
+    tried, plain = [], []
     for f in functions:
         kinds = [p["text"].split(" ")[0] for p in f["parameters"]]
         owner = next((kind for kind in kinds if kind.endswith("_opts")), None)
@@ -576,6 +598,9 @@ def main():
                     continue
                 at = f"{owner}.{field}"
                 keys = (f"{f['name']}.{field}", at, f"*.{field}")
+                known = default if not array and kind not in ("xt_tensor", "xt_spec") else None
+                for said in sorted({known, "XT_DEFAULT" if kind == "xt_switch" else None} - {None}):
+                    plain.append((call.replace(" O", f", .{field} = {said}"), call.replace(" O", "")))
                 unseen, listed = ([k for k in keys if k in table] for table in (UNSEEN, VALUES))
                 used.update(unseen, listed[:1])
                 if unseen and field not in [r.split("[")[0] for r, _ in f["parameters"][-1]["unread"]]:
@@ -596,8 +621,14 @@ def main():
     for at in [*VALUES, *UNSEEN]:
         if at not in used:
             print(f"{at}: nothing is called with it", file=sys.stderr)
+    for k, (with_it, without) in enumerate(plain):
+        print(f"static void given_{k}(void) {{ {with_it}; }}")
+        print(f"static void left_out_{k}(void) {{ {without}; }}")
     print('int main(void) {\n    xt_on_error(quiet, NULL);\n    setvbuf(stdout, NULL, _IOLBF, 0);')
     print("\n".join(tried))
+    for k, (with_it, _) in enumerate(plain):
+        shown = re.sub(r'["\\]', "'", with_it)
+        print(f'    harmless("{shown}", left_out_{k}, given_{k});')
     print('    printf("%d calls\\n", calls);\n    xt_finish();\n    return bad != 0;\n}')
 
 

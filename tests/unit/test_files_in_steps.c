@@ -96,6 +96,45 @@ static void a_plain_loop_goes_on(void **state) {
     }
 }
 
+/* An optimizer that steps again ends the step, with the batch still in use. */
+static double twice(const char *place, double *out_loss) {
+    where = place;
+    writes = 0;
+    xt_seed(3);
+    xt_module *m = xt_module_new(net, NULL);
+    xt_loader *l = data();
+    opt = xt_adam(m, .lr = 0.01);
+    *out_loss = 0;
+    for (xt_batch b; xt_next(l, &b);) {
+        xt_tensor first = xt_mse_loss(xt_forward(m, b.x), b.y);
+        xt_backward(first);
+        at(m, "backward");
+        xt_optimizer_step(opt);
+        at(m, "update");
+        xt_backward(xt_mse_loss(xt_forward(m, b.x), b.y));
+        at(m, "second backward");
+        xt_optimizer_step(opt);
+        at(m, "second update");
+        *out_loss += xt_item(first);
+    }
+    double sum = sum_of(m);
+    xt_optimizer_free(opt);
+    opt = NULL;
+    xt_loader_free(l);
+    xt_module_free(m);
+    assert_int_equal(writes, place ? BATCHES : 0);
+    return sum;
+}
+
+static void two_updates_a_batch_go_on(void **state) {
+    (void)state;
+    static const char *const places[] = {"backward", "update", "second backward", "second update"};
+    double loss, found, sum = twice(NULL, &loss);
+    for (size_t i = 0; i < BASE_COUNT(places); i++)
+        if (fabs(twice(places[i], &found) - sum) > 1e-6 * sum || fabs(found - loss) > 1e-5 * loss)
+            fail_msg("written at %s", places[i]);
+}
+
 /* What a loop writes in each iteration does not make it grow. */
 static void tensors_do_not_gather(void **state) {
     (void)state;
@@ -120,6 +159,19 @@ static xt_tensor training_step(xt_module *m, xt_batch b, void *user) {
     xt_tensor loss = xt_mse_loss(xt_forward(m, b.x), b.y);
     if (n_steps % 5 == 3) at(m, "step ends");
     return loss;
+}
+static void validation_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_log("val/loss", xt_mse_loss(xt_forward(m, b.x), b.y));
+}
+static xt_batch transfer(xt_module *m, xt_batch b, void *user) {
+    (void)m, (void)user;
+    b.x = xt_mul_scalar(b.x, 0.5);
+    return b;
+}
+static void validation_start(xt_module *m, const xt_batch *b, void *user) {
+    (void)user;
+    if (b->index % 5 == 3) at(m, "validation_start");
 }
 static bool batch_start(xt_module *m, const xt_batch *b, void *user) {
     (void)user;
@@ -155,6 +207,9 @@ static double fitted(const char *place) {
     static const xt_task task = {.net = net,
                                  .training_step = training_step,
                                  .configure_optimizers = adam,
+                                 .validation_step = validation_step,
+                                 .on_after_batch_transfer = transfer,
+                                 .on_validation_batch_start = validation_start,
                                  .on_train_batch_start = batch_start,
                                  .on_train_batch_end = batch_end,
                                  .on_before_optimizer_step = before_update,
@@ -164,9 +219,10 @@ static double fitted(const char *place) {
     where = place;
     n_steps = writes = 0;
     xt_seed(3);
-    xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF, .log_every_n_steps = 1);
+    xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF, .log_every_n_steps = 1,
+                                 .num_sanity_val_steps = 0);
     xt_trainer_add(t, xt_callback_new(&desc, NULL));
-    assert_int_equal(xt_fit(t, &task, data(), NULL), 0);
+    assert_int_equal(xt_fit(t, &task, data(), data()), 0);
     double sum = sum_of(xt_trainer_module(t));
     assert_true(writes == (place ? 2 : 0));
     xt_trainer_free(t);
@@ -176,14 +232,15 @@ static double fitted(const char *place) {
 static void a_fit_goes_on(void **state) {
     (void)state;
     static const char *const places[] = {"step begins",           "step ends", "batch_start", "batch_end",
-                                         "before_optimizer_step", "step_end",  "row",         "after_backward"};
+                                         "before_optimizer_step", "step_end",  "row",         "after_backward",
+                                         "validation_start"};
     double sum = fitted(NULL);
     for (size_t i = 0; i < BASE_COUNT(places); i++) {
         double found = fitted(places[i]);
         if (fabs(found - sum) > 1e-6 * sum) fail_msg("written at %s: %.9g instead of %.9g", places[i], found, sum);
     }
     marks = true;
-    static const char *const between[] = {"batch_start", "step_end", "row", "batch_end"};
+    static const char *const between[] = {"batch_start", "validation_start", "step_end", "row", "batch_end"};
     for (size_t i = 0; i < BASE_COUNT(between); i++) {
         double found = fitted(between[i]);
         if (fabs(found - sum) > 1e-6 * sum) fail_msg("marked at %s: %.9g instead of %.9g", between[i], found, sum);
@@ -193,6 +250,7 @@ static void a_fit_goes_on(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(a_plain_loop_goes_on), T(tensors_do_not_gather), T(a_fit_goes_on)};
+    const struct CMUnitTest tests[] = {T(a_plain_loop_goes_on), T(two_updates_a_batch_go_on), T(tensors_do_not_gather),
+                                       T(a_fit_goes_on)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -302,13 +302,11 @@ static void outlive(lazy_slot *s) {
 /* A slot is listed twice where a handle that had it died before the boundary and another got it. */
 static void end_step(lazy_ctx *c, src_id at, size_t n_kept) {
     size_t n = 0, listed = 0;
-    bool ahead = c->batch_ahead && lazy_errors_held(); /* in a call that was not left by longjmp */
     for (size_t i = 0; i < c->n_step_slots; i++) {
         uint32_t index = c->step_slots[i];
         lazy_slot *s = &c->slots[index];
         if (!s->live || s->persistent) continue;
-        bool held = i < n_kept || (ahead && s->buf && s->buf->info.role == LAZY_BATCH);
-        if (s->buf && (s->outlives_step || (held && !s->value))) {
+        if (s->buf && (s->outlives_step || (i < n_kept && !s->value))) {
             outlive(s);
             s->outlives_step = true;
             c->step_slots[listed++] = index;
@@ -465,7 +463,8 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src) {
         return false;
     }
     if (!c->replay_log) {
-        if (cause == LAZY_CHECKPOINT) lazy_hold_over_files(c, src);
+        bool ahead = c->batch_ahead && lazy_errors_held(); /* in a call that was not left by longjmp */
+        if (cause == LAZY_CHECKPOINT || ahead) lazy_hold_in_step(c, src);
         return lazy_end_step(c, cause, src, 0);
     }
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,

@@ -14,6 +14,7 @@
  * Not ended are: steps whose boundaries a trainer sets, compiled step functions (a second step of an optimizer is an
  * error there), and loops in which gradients flow from one iteration into the one before. */
 #include "lazy/step/iteration.h"
+#include "lazy/step/step.h"
 
 enum {
     MARKED = 3, /* after so many steps a loop is known to have boundaries, and nothing is looked at any more */
@@ -75,7 +76,8 @@ static void keep_tensors(lazy_ctx *c, const lazy_iteration *it, bool ours) {
             (s->is_loss || (ours && (behind || iteration_places_have(&it->carried, (iteration_place){s->src, 0})))))
             ok = keep(c, c->step_slots[i], it->by->at);
         else if (s->buf && !s->value)
-            s->outlives_step = ours && (behind || s->before_loop || s->leaf);
+            s->outlives_step = ours && (behind || s->before_loop || s->leaf || s->buf->info.role == LAZY_BATCH ||
+                                        (s->is_loss && s->buf->info.step + LAZY_FILES >= c->step));
     }
     if (!ok) lazy_fail(status_oom(sizeof(lazy_request), "the tensors of an iteration"));
 }

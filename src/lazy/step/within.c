@@ -57,7 +57,7 @@ static bool shares_request(lazy_ctx *c, uint32_t index) {
 /* The batch is used again, and so are arrays and what was computed in the step before, where two files are written one
  * after the other. Of what the step computes, the losses, or before there is one what no op has read yet: the others
  * were on the way to them, and to give those out as well would cost memory for every handle of the step. */
-void lazy_hold_over_files(lazy_ctx *c, const xt_src *src) {
+void lazy_hold_in_step(lazy_ctx *c, const xt_src *src) {
     bool ok = true, differentiated = false;
     for (size_t i = 0; i < c->n_step_slots; i++) {
         const lazy_slot *s = &c->slots[c->step_slots[i]];
@@ -70,7 +70,7 @@ void lazy_hold_over_files(lazy_ctx *c, const xt_src *src) {
             ok = shares_request(c, c->step_slots[i]) ||
                  hold_value(c, c->step_slots[i], "the program, behind a file", src_intern(src));
         else if (s->buf && !s->value)
-            s->outlives_step = s->leaf || s->buf->info.role == LAZY_BATCH || s->buf->info.step + 1 >= c->step;
+            s->outlives_step = s->leaf || s->buf->info.role == LAZY_BATCH || s->buf->info.step + LAZY_FILES >= c->step;
     }
     if (!ok) lazy_fail(status_oom(sizeof(lazy_request), "the tensors behind a file"));
 }
