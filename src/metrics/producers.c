@@ -233,12 +233,19 @@ static void text_perplexity(int64_t n, double arg, char *out, size_t size) {
 }
 const metric_function metric_perplexity = {"perplexity", finish_perplexity, takes_perplexity, text_perplexity};
 
-/* The sum of the losses, and how many labels count. */
+/* An ignored label reads class 0's weight, and has none. */
+static xt_tensor weights_of(const xt_src *src, xt_tensor weight, xt_tensor labels, xt_tensor counted) {
+    xt_tensor at = xt_mul_at(src, xt_cast_at(src, labels, XT_I64), xt_cast_at(src, counted, XT_I64));
+    return xt_mul_at(src, xt_take_at(src, xt_cast_at(src, weight, XT_F32), at), xt_cast_at(src, counted, XT_F32));
+}
+
+/* The sum of the losses, and how many labels count, or what those weigh. */
 xt_metric xt_perplexity_at(const xt_src *src, xt_tensor logits, xt_tensor labels, xt_class_loss_opts o) {
     xt_no_grad_begin();
     o.reduction = XT_SUM;
     xt_tensor sum = xt_cross_entropy_at(src, logits, labels, o);
-    xt_tensor count = total(src, metric_counted(src, labels, o.ignore_index));
+    xt_tensor counted = metric_counted(src, labels, o.ignore_index);
+    xt_tensor count = total(src, xt_is_none(o.weight) ? counted : weights_of(src, o.weight, labels, counted));
     xt_metric m = {.sums = xt_concat_at(src, 2, (xt_tensor[]){row(src, sum), row(src, count)}, 0),
                    .finish = finish_perplexity,
                    .arg = metric_ignoring(0, o.ignore_index)};

@@ -90,6 +90,13 @@ xt_tensor xt_exponential_at(const xt_src *src, double rate, xt_dtype dtype, cons
     return as_dtype(b, ir_divide(b, ir_negate(b, ir_log(b, u)), ex_of(b, u, by)), dtype, "xt_exponential");
 }
 
+static bool holds(xt_dtype dtype, int64_t v) {
+    if (!ir_dtype_is_int(dtype)) return true;
+    int bits = (int)(8 * xt_dtype_size(dtype));
+    if (!ir_dtype_is_signed(dtype)) return v >= 0 && (bits > 63 || v < (int64_t)1 << bits);
+    return bits > 63 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
+}
+
 /* lo .. hi-1: a word times the range, its upper half. */
 xt_tensor xt_randint_at(const xt_src *src, int64_t lo, int64_t hi, xt_dtype dtype, const int64_t *dims) {
     const ir_type *t;
@@ -100,11 +107,16 @@ xt_tensor xt_randint_at(const xt_src *src, int64_t lo, int64_t hi, xt_dtype dtyp
                           "xt_randint: from %lld to below %lld: at least one number, and at most 2^32 - 1",
                           (long long)lo, (long long)hi);
     if (!ops_new_type(src, "xt_randint", dtype, dims, &t, &failed)) return failed;
+    if (!holds(dtype, lo) || !holds(dtype, hi - 1))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_randint: %s does not hold the numbers from %lld to below %lld",
+                          xt_dtype_name(dtype), (long long)lo, (long long)hi);
     ir_value *w = ops_random_words(src, t);
-    bool exact = fabs((double)lo) < 0x1p53; /* numbers that are data are doubles */
+    bool exact = fabs((double)lo) < 0x1p53; /* numbers that are data are doubles; others are added in two parts */
+    int64_t rest = exact ? 0 : lo & INT32_MAX;
     bool moves = exact && ops_number_moves(src, "xt_randint (from)", XT_I64, (double)lo);
     moves |= exact && ops_number_moves(src, "xt_randint (below)", XT_I64, (double)hi);
-    ex_number count = ex_derived(src, XT_I64, moves, (double)span), from = ex_derived(src, XT_I64, moves, (double)lo);
+    ex_number count = ex_derived(src, XT_I64, moves, (double)span),
+              from = ex_derived(src, XT_I64, moves, (double)(lo - rest));
     ir_builder *b = lazy_begin(src);
     if (!w) return lazy_wrap(NULL, "xt_randint");
     ir_value *wide = ir_convert(b, w, XT_U64);
@@ -112,6 +124,7 @@ xt_tensor xt_randint_at(const xt_src *src, int64_t lo, int64_t hi, xt_dtype dtyp
     wide = wide ? ir_shift_right_logical(b, wide, ir_splat(b, wide->type, 32)) : NULL;
     ir_value *v = wide ? ir_convert(b, wide, XT_I64) : NULL;
     v = v ? ir_add(b, v, ex_of(b, v, from)) : NULL;
+    if (v && rest) v = ir_add(b, v, ir_splat(b, v->type, (double)rest));
     return as_dtype(b, v, dtype, "xt_randint");
 }
 

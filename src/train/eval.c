@@ -28,19 +28,24 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass kind, xt_loader
     while (!cut && loader_pass_next(src, &pass, &b)) {
         ending_cancel_point();
         b.epoch = lazy_position_of_thread()->epoch = t->epoch;
+        if (t->val_index) b.loader = t->val_index; /* a part of a sequential one */
         lazy_position_of_thread()->samples = train_at.samples;
         lazy_set_draw_step(done);
         train_precision_begin(t);
         log_window_begin(); /* a step of a validation is a batch */
         t->in_step = true;
         lazy_batch_ahead(true);
+        const lazy_position here = *lazy_position_of_thread(); /* hooks and the step may go over loaders of their own */
         hooks_batch(t, src, &b);
         hooks_batch_begin(t, kind, &b);
+        *lazy_position_of_thread() = here;
         lazy_batch_ahead(false);
         step(t->net, b, task->user);
+        *lazy_position_of_thread() = here;
         train_precision_end(t);
         t->in_step = false;
         hooks_batch_end(t, kind, &b, (xt_tensor){0});
+        *lazy_position_of_thread() = here;
         cut = ++done == limit;
     }
     if (cut && !lazy_pending()) lazy_boundary(LAZY_EVAL, src);

@@ -153,7 +153,9 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     lazy_set_draw_step(t->position.batches);
     train_precision_begin(t);
     xt_batch b = *fetched;
+    const lazy_position here = *lazy_position_of_thread(); /* hooks and the step may go over loaders of their own */
     bool enters = enter_batch(l, &b, w);
+    *lazy_position_of_thread() = here;
     lazy_batch_ahead(false);
     if (!enters) {
         train_precision_end(t);
@@ -162,6 +164,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     bool outer = lazy_steps_for_caller(!task->manual_optimization);
     xt_tensor loss = task->training_step(t->net, b, task->user);
     lazy_steps_for_caller(outer);
+    *lazy_position_of_thread() = here;
     check_settings(l);
     check_loss(l->src, loss);
     if (loss.slot == 0 && !task->manual_optimization && !lazy_pending())
@@ -181,6 +184,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     t->in_step = false; /* all of it is recorded: a pass in these hooks ends it and no more */
     TRAIN_CALL(t, batch_end, t, &b);
     if (task->on_train_batch_end && !lazy_pending()) task->on_train_batch_end(t->net, &b, loss, task->user);
+    *lazy_position_of_thread() = here;
     l->at = *lazy_position_of_thread();
     l->recorded = true;
     l->samples = lazy_share_of(fetched->size);

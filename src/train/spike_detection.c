@@ -62,8 +62,8 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     xt_tensor mean = xt_div_at(XT_HERE, xt_reshape_at(XT_HERE, xt_sum_at(XT_HERE, d->losses), XT_DIMS_(1, 0)),
                                xt_maximum_at(XT_HERE, good, number(1)));
     xt_tensor limit = xt_add_at(XT_HERE, mean, xt_mul_scalar_at(XT_HERE, xt_abs_at(XT_HERE, mean), d->o.rtol));
-    xt_tensor high =
-        xt_logical_and_at(XT_HERE, xt_ge_at(XT_HERE, good, number(d->o.warmup)), xt_gt_at(XT_HERE, v, limit));
+    xt_tensor high = xt_logical_and_at(XT_HERE, xt_ge_at(XT_HERE, good, number(d->o.warmup > 1 ? d->o.warmup : 1)),
+                                       xt_gt_at(XT_HERE, v, limit));
     xt_tensor bad = xt_logical_or_at(XT_HERE, high, xt_logical_not_at(XT_HERE, xt_isfinite_at(XT_HERE, v)));
     xt_tensor one = xt_cast_at(XT_HERE, bad, XT_F32);
     xt_tensor more_good =

@@ -238,13 +238,15 @@ static void log_fits(int b) {
     xt_log_metric("r2", xt_r2(xt_mul_scalar(xt_from_array(probability + b * N, XT_F32, N), 3),
                               xt_from_array(target + b * N, XT_F32, N)));
     xt_log_metric("perplexity", xt_perplexity(out_of(b), xt_from_array(y, XT_I64, N)));
+    xt_log_metric("perplexity/weighted",
+                  xt_perplexity(out_of(b), xt_from_array(y, XT_I64, N), .weight = xt_arange(1, C + 1, 1, XT_F32)));
 }
 
 static void fits(void **state) {
     (void)state;
     fill();
     run(log_fits);
-    double sum = 0, squares = 0, error = 0, nll = 0, n = 0;
+    double sum = 0, squares = 0, error = 0, nll = 0, n = 0, heavy = 0, weights = 0;
     for (int i = 0; i < ALL; i++) {
         double d = 3 * probability[i] - target[i], exps = 0;
         sum += target[i];
@@ -253,8 +255,11 @@ static void fits(void **state) {
         if (i % N % 7 == 0) continue;
         for (int k = 0; k < C; k++) exps += exp(scores[i][k]);
         nll += log(exps) - scores[i][label[i]];
+        heavy += (double)(label[i] + 1) * (log(exps) - scores[i][label[i]]);
+        weights += (double)(label[i] + 1);
         n++;
     }
+    assert_float_equal(log_latest("perplexity/weighted"), exp(heavy / weights), 1e-5);
     assert_float_equal(log_latest("r2"), 1 - error / (squares - sum * sum / ALL), 1e-4);
     assert_float_equal(log_latest("perplexity"), exp(nll / n), 1e-5);
     assert_int_equal(xt_finish(), 0);

@@ -157,6 +157,8 @@ CASE(uniform_ends, xt_uniform(1, 0, XT_F32, 2))
 CASE(uniform_int, xt_uniform(0, 1, XT_I32, 2))
 CASE(normal_std, xt_normal(0, -1, XT_F32, 2))
 CASE(randint_ends, xt_randint(3, 3, XT_I64, 2))
+CASE(randint_wide, xt_randint(100, 300, XT_I8, 2))
+CASE(randint_negative, xt_randint(-1, 3, XT_U8, 2))
 CASE(exponential_rate, xt_exponential(0, XT_F32, 2))
 CASE(trunc_normal_ends, xt_trunc_normal(0, 1, 2, 2, XT_F32, 2))
 CASE(randperm_none, xt_randperm(0))
@@ -326,6 +328,8 @@ static const row rows[] = {
     ROW(uniform_int, "xt_uniform: dtype i32: floats are drawn"),
     ROW(normal_std, "std is -1"),
     ROW(randint_ends, "xt_randint: from 3 to below 3"),
+    ROW(randint_wide, "does not hold the numbers from 100 to below 300"),
+    ROW(randint_negative, "does not hold the numbers from -1 to below 3"),
     ROW(exponential_rate, "the rate is 0"),
     ROW(trunc_normal_ends, "from 2 to 2"),
     ROW(randperm_none, "0 numbers"),

@@ -43,6 +43,18 @@ static void bits_are_the_hosts(void **state) {
     xt_rand(XT_F32, 3); /* draw 0 */
     read_ints(xt_randint(-5, 1000, XT_I64, 2, 5), v, 10);
     for (uint64_t i = 0; i < 10; i++) assert_int_equal(v[i], -5 + (int64_t)(((uint64_t)word(1, i) * 1005) >> 32));
+    const int64_t far[] = {((int64_t)1 << 53) + 1, ((int64_t)1 << 62) + 1, -((int64_t)1 << 62) - 3, INT64_MAX - 3};
+    for (int k = 0; k < 4; k++) { /* bounds that no double is */
+        bool all[3] = {false};
+        read_ints(xt_randint(far[k], far[k] + 3, XT_I64, 10), v, 10);
+        for (int i = 0; i < 10; i++) {
+            assert_true(v[i] >= far[k] && v[i] < far[k] + 3);
+            all[v[i] - far[k]] = true;
+        }
+        assert_true(all[0] + all[1] + all[2] > 1);
+    }
+    xt_seed(SEED);
+    xt_rand(XT_F32, 3), xt_randint(-5, 1000, XT_I64, 2, 5);
     float u[7];
     read_floats(xt_uniform(0, 1, XT_F32, 7), u, 7);
     for (uint64_t i = 0; i < 7; i++) assert_true(u[i] == (float)(word(2, i) >> 8) * 0x1p-24f);

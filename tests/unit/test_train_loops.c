@@ -80,6 +80,37 @@ static void validations_have_epochs(void **state) {
     xt_trainer_free(t);
 }
 
+/* --- passes of hooks --- */
+static xt_loader *references;
+static void look_at_references(xt_module *m, const xt_batch *b, xt_tensor loss, void *user) {
+    (void)m, (void)b, (void)loss, (void)user;
+    for (xt_batch r; references && xt_next(references, &r);) {
+    }
+}
+
+/* A hook's pass over a loader of its own says nothing of the fit's batches: means weigh as without it. */
+static void passes_of_hooks_weigh_nothing(void **state) {
+    (void)state;
+    static float x[5][3] = {{1}, {0, 2}, {0, 0, 3}, {4}, {0, 5}};
+    double mean[2];
+    xt_task looks = task;
+    looks.on_train_batch_end = look_at_references;
+    for (int k = 0; k < 2; k++) {
+        xt_seed(7);
+        references = k ? data(3, XT_OFF) : NULL;
+        xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {3}}, NULL, (xt_spec){0}, 5), .batch = 2,
+                                     .drop_last = XT_OFF);
+        xt_trainer *t = TRAINER(.max_epochs = 2, .log_every_n_steps = 1);
+        assert_int_equal(xt_fit(t, &looks, l, NULL), 0);
+        mean[k] = xt_trainer_metric(t, "epoch_loss_epoch", true);
+        xt_trainer_free(t);
+        xt_loader_free(l);
+    }
+    xt_loader_free(references);
+    references = NULL;
+    assert_true(isfinite(mean[0]) && fabs(mean[1] - mean[0]) < 1e-6 * mean[0]);
+}
+
 /* --- units --- */
 static void limits_have_units(void **state) {
     (void)state;
@@ -590,6 +621,7 @@ int main(void) {
         cmocka_unit_test(limits_have_units),
         cmocka_unit_test(durations_and_intervals),
         T(zeros_are_zero),
+        T(passes_of_hooks_weigh_nothing),
         T(validation_at_its_interval),
         T(a_validation_keeps_gradients),
         T(validations_have_epochs),
