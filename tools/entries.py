@@ -94,16 +94,21 @@ def read_functions(folder):
     return out
 
 
-def read_options(folder):
-    """{struct of options: [(type, field)]}"""
-    out = {}
+def structs_of_options(folder):
+    """(name, members without their defaults, text of the header) of each struct of options."""
     for header in sorted(pathlib.Path(folder).glob("*.h")):
         text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
         structs = r"typedef struct (?:XT_OPTIONS_ )?(xt_\w+_opts) \{(.*?)\} xt_\w+_opts;"
         for name, body in re.findall(structs, text, flags=re.S):
-            body = re.sub(r"\s*XT_(ZERO|(IS|SIZE)\([^)]*\))", "", body)
-            fields = re.findall(r"^\s*(double|float|int64_t|int)\s+(\w+(?:\s*,\s*\w+)*)\s*;", body, flags=re.M)
-            out[name] = [(t, f.strip()) for t, names in fields for f in names.split(",")]
+            yield name, re.sub(r"\s*XT_(ZERO|(IS|SIZE)\([^)]*\))", "", body), text
+
+
+def read_options(folder):
+    """{struct of options: [(type, field)]}"""
+    out = {}
+    for name, body, _ in structs_of_options(folder):
+        fields = re.findall(r"^\s*(double|float|int64_t|int)\s+(\w+(?:\s*,\s*\w+)*)\s*;", body, flags=re.M)
+        out[name] = [(t, f.strip()) for t, names in fields for f in names.split(",")]
     return out
 
 
@@ -132,13 +137,9 @@ def read_words(folder):
 def read_worded(folder, words):
     """{struct of options: [(enum, field)]}"""
     out = {}
-    for header in sorted(pathlib.Path(folder).glob("*.h")):
-        text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
-        structs = r"typedef struct (?:XT_OPTIONS_ )?(xt_\w+_opts) \{(.*?)\} xt_\w+_opts;"
-        for name, body in re.findall(structs, text, flags=re.S):
-            body = re.sub(r"\s*XT_(ZERO|(IS|SIZE)\([^)]*\))", "", body)
-            fields = re.findall(r"^\s*(xt_\w+)\s+(\w+(?:\s*,\s*\w+)*)\s*;", body, flags=re.M)
-            out[name] = [(words[t], f.strip()) for t, names in fields if t in words for f in names.split(",")]
+    for name, body, _ in structs_of_options(folder):
+        fields = re.findall(r"^\s*(xt_\w+)\s+(\w+(?:\s*,\s*\w+)*)\s*;", body, flags=re.M)
+        out[name] = [(words[t], f.strip()) for t, names in fields if t in words for f in names.split(",")]
     return out
 
 
@@ -159,26 +160,22 @@ class Field:
 def read_fields(folder):
     """{struct of options: {field: Field}}"""
     out = {}
-    for header in sorted(pathlib.Path(folder).glob("*.h")):
-        text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
-        structs = r"typedef struct (?:XT_OPTIONS_ )?(xt_\w+_opts) \{(.*?)\} xt_\w+_opts;"
-        for name, body in re.findall(structs, text, flags=re.S):
-            listed = re.search(rf"#define XT_DEFAULTS_{name}\(is\)((?:[^\n]*\\\n)*[^\n]*)", text)
-            given = dict(re.findall(r"\bis\((\w+), ((?:[^()]|\([^()]*\))*)\)", listed.group(1) if listed else ""))
-            body = re.sub(r"\s*XT_(ZERO|(IS|SIZE)\([^)]*\))", "", body)
-            fields = out[name] = {}
-            for declared in body.split(";"):
-                function = re.search(r"\(\*(\w+)\)\(", declared)
-                m = re.match(r"\s*(?:const )?(\w+)\s+(.*)", declared, flags=re.S)
-                if function:
-                    fields[function.group(1)] = Field("function", 0, "NULL")
-                elif m:
-                    for one in m.group(2).split(","):
-                        field, places = re.match(r"\s*(?:\*\s*(?:const\s*)?)*(\w+)\s*(?:\[(\w+)\])?", one).groups()
-                        pointer = "*" in one
-                        kind = "pointer" if pointer else m.group(1)
-                        fields[field] = Field(kind, int(places) if (places or "").isdigit() else 1 if places else 0,
-                                              given.get(field, "NULL" if pointer else "0"))
+    for name, body, text in structs_of_options(folder):
+        listed = re.search(rf"#define XT_DEFAULTS_{name}\(is\)((?:[^\n]*\\\n)*[^\n]*)", text)
+        given = dict(re.findall(r"\bis\((\w+), ((?:[^()]|\([^()]*\))*)\)", listed.group(1) if listed else ""))
+        fields = out[name] = {}
+        for declared in body.split(";"):
+            function = re.search(r"\(\*(\w+)\)\(", declared)
+            m = re.match(r"\s*(?:const )?(\w+)\s+(.*)", declared, flags=re.S)
+            if function:
+                fields[function.group(1)] = Field("function", 0, "NULL")
+            elif m:
+                for one in m.group(2).split(","):
+                    field, places = re.match(r"\s*(?:\*\s*(?:const\s*)?)*(\w+)\s*(?:\[(\w+)\])?", one).groups()
+                    pointer = "*" in one
+                    kind = "pointer" if pointer else m.group(1)
+                    fields[field] = Field(kind, int(places) if (places or "").isdigit() else 1 if places else 0,
+                                          given.get(field, "NULL" if pointer else "0"))
     return out
 
 

@@ -102,28 +102,34 @@ static void rates(xt_optimizer *o, xt_scheduler *s) {
     xt_optimizer_free(o);
 }
 #define RATES(call) { xt_optimizer *o = momentum(); rates(o, call); }
+static void begin(void (*call)(void)) {
+    digest = 14695981039346656037u;
+    xt_seed(3);
+    m = xt_module_new(nothing, NULL);
+    call();
+    if (!xt_error() && seen.slot) see(seen);
+    if (!xt_error()) xt_mark_step();
+    if (!xt_error()) see_module();
+    seen = (xt_tensor){0};
+}
+static void end(void) {
+    xt_status_free(status), status = NULL;
+    xt_clear_error();
+    xt_module_free(m), m = NULL;
+}
 /* `said`: what errors may call the option besides */
 static void try(const char *call, const char *option, const char *said, void (*base)(void), void (*with)(void)) {
     uint64_t before;
     void (*const both[])(void) = {base, with};
     for (int k = 0; k < 2; k++) {
         before = digest;
-        digest = 14695981039346656037u;
-        xt_seed(3);
-        m = xt_module_new(nothing, NULL);
-        both[k]();
-        if (!xt_error() && seen.slot) see(seen);
-        if (!xt_error()) xt_mark_step();
-        if (!xt_error()) see_module();
-        seen = (xt_tensor){0};
+        begin(both[k]);
         const char *e = xt_error() ? xt_status_message(xt_error()) : status ? xt_status_message(status) : NULL;
         const char *named = e ? strstr(e, option) ? strstr(e, option) : strstr(e, said) : NULL;
         if (!k && e && !status) bad = printf("%s cannot be tried: %s\n", call, e);
         if (k && e && !named) bad = printf("%s with .%s: %s\n", call, option, e);
         if (k && !e && before == digest) bad = printf("%s: .%s changes nothing, and nobody says so\n", call, option);
-        xt_status_free(status), status = NULL;
-        xt_clear_error();
-        xt_module_free(m), m = NULL;
+        end();
     }
     calls++;
 }
@@ -132,21 +138,12 @@ static void harmless(const char *call, void (*base)(void), void (*with)(void)) {
     uint64_t before = 0;
     void (*const both[])(void) = {base, with};
     for (int k = 0; k < 2; k++) {
-        digest = 14695981039346656037u;
-        xt_seed(3);
-        m = xt_module_new(nothing, NULL);
-        both[k]();
-        if (!xt_error() && seen.slot) see(seen);
-        if (!xt_error()) xt_mark_step();
-        if (!xt_error()) see_module();
-        seen = (xt_tensor){0};
+        begin(both[k]);
         if (xt_error()) bad = printf("%s, which is the default: %s\n", call, xt_status_message(xt_error()));
         if (k && !xt_error() && !status && digest != before)
             bad = printf("%s, which is the default, changes something\n", call);
         before = digest;
-        xt_status_free(status), status = NULL;
-        xt_clear_error();
-        xt_module_free(m), m = NULL;
+        end();
     }
 }
 """
