@@ -61,6 +61,9 @@ def check(folder, source):
                 print(f"{header}: {name}.struct_size is not marked XT_SIZE({name})")
             elif f != "struct_size" and mark and "".join(mark.split()) != f"{name}~{f}":
                 print(f"{header}: {name}.{f} is marked for another field")
+        initialised = len(re.findall(r"\bXT_(?:ZERO\b|IS\(|SIZE\()", body))
+        if initialised != len(members):
+            print(f"{header}: {name}: {initialised} of {len(members)} fields have XT_IS or XT_ZERO: g++ warns")
         for f in sorted(set(listed) ^ set(marked)):
             print(f"{header}: {name}.{f} is in the list of defaults or marked XT_IS, but not both")
         for line in re.findall(r"[^\n]*\b0 = (?:-?[\d.]|the (?:default|run|dtype|optimizer))[^\n]*", body):
