@@ -1,6 +1,6 @@
 #!/bin/bash
-# Results do not depend on the number of threads: the checkpoints of two training steps, but for their headers, with 1,
-# 3 and 8 of them. Programs whose kernel gradients oneDNN computes are not among them (doc/convolutions.md).
+# Results do not depend on the number of threads: drawn convolutions, and the checkpoints of two training steps, but for
+# their headers, with 1, 3 and 8 of them.
 . "$(dirname "$0")/../examples/lib.sh"
 export XT_PROGRESS=off XT_CACHE=off XT_PLUGIN_DIR=${XT_PLUGIN_DIR:-$BUILD}
 # FILE: what stands behind the header of a checkpoint, but for the checksum at its end, which is of the header, too.
@@ -22,4 +22,7 @@ cd "$tmp" || exit 1
 same_bits mnist mnist
 same_bits gpt2 gpt2-tiny
 same_bits gpt2-bf16 gpt2-tiny --precision bf16
+same_bits resnet18 resnet18 --batch 8 --side 32 --small-stem
+same_bits resnet18-bf16 resnet18 --batch 8 --side 32 --small-stem --precision bf16
+check "drawn convolutions" "$BUILD/test_cpu_conv_threads" all
 finish

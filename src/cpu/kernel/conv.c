@@ -6,7 +6,8 @@
  *   weights    the gradient of the kernel: batch and feature exchange roles, the right side is the larger window.
  * Dimension numbers become strides, so no operand is transposed; oneDNN is asked for its own layouts when it has no
  * fast code for the given ones, and reorders run inside the thunk. */
-#include "cpu/kernel/conv_form.h"
+#include "cpu/kernel/conv_choice.h"
+#include "cpu/kernel/conv_cut.h"
 #include "cpu/kernel/conv_direct.h"
 #include "cpu/kernel/kernel.h"
 #include "cpu/plan/layout.h"
@@ -15,6 +16,7 @@
 #include "cpu/vector/move.h"
 
 typedef struct conv_state {
+    conv_cut *cut; /* not NULL: what computes it, instead of one primitive */
     dnnl_prim prim;
     dnnl_prim reorder[3]; /* of SRC, WEI, DST: from or to the given layout */
     size_t at[3]; /* its buffer in scratch */
@@ -34,6 +36,7 @@ static void conv_free(void *state) {
     conv_state *s = state;
     dnnl_prim_free(&s->prim);
     for (int i = 0; i < 3; i++) dnnl_prim_free(&s->reorder[i]);
+    conv_cut_free(s->cut);
     conv_direct_free(s->direct);
     base_free(s);
 }
@@ -45,17 +48,10 @@ static bool is_finite(const conv_state *s, const cpu_team *team, const void *res
     return conv_image_is_finite(team, result, d[0], d[1] / 16, d[2], d[3]);
 }
 
-static xt_status conv_run(const cpu_call *c) {
-    const conv_state *s = c->thunk->state;
+/* By one primitive and all threads. */
+static xt_status whole_run(const conv_state *s, const cpu_call *c, void *const user[3]) {
     char *scratch = c->scratch;
-    void *user[3], *used[3];
-    for (int i = 0; i < 2; i++) user[s->input[i]] = c->in[i];
-    user[s->output] = c->out[0];
-    cpu_clear_run(&c->device->team, c->out[0], s->zeros);
-    if (s->flip) {
-        cpu_move_run(&c->device->team, &s->flip_move, scratch + s->flip_at, c->in[1]);
-        user[s->input[1]] = scratch + s->flip_at;
-    }
+    void *used[3];
     for (int i = 0; i < 3; i++) {
         used[i] = s->reorder[i].primitive ? scratch + s->at[i] : user[i];
         if (s->reorder[i].primitive && i != s->output)
@@ -64,12 +60,29 @@ static xt_status conv_run(const cpu_call *c) {
     }
     XT_TRY(dnnl_prim_run(&s->prim, &c->device->stream, used, scratch + s->prim_scratch_at));
     int o = s->output;
-    if (s->direct && o != WEI && !is_finite(s, &c->device->team, used[o])) return conv_direct_run(s->direct, c);
+    if (s->direct && !is_finite(s, &c->device->team, used[o])) return conv_direct_run(s->direct, c);
     if (s->reorder[o].primitive)
         XT_TRY(dnnl_prim_run(&s->reorder[o], &c->device->stream, (void *[]){used[o], user[o]},
                              scratch + s->reorder_scratch_at));
-    return s->direct && o == WEI ? conv_direct_unless_finite(s->direct, c) : NULL;
+    return NULL;
 }
+
+static xt_status conv_run(const cpu_call *c) {
+    const conv_state *s = c->thunk->state;
+    char *scratch = c->scratch;
+    void *user[3];
+    for (int i = 0; i < 2; i++) user[s->input[i]] = c->in[i];
+    user[s->output] = c->out[0];
+    cpu_clear_run(&c->device->team, c->out[0], s->zeros);
+    if (s->flip) {
+        cpu_move_run(&c->device->team, &s->flip_move, scratch + s->flip_at, c->in[1]);
+        user[s->input[1]] = scratch + s->flip_at;
+    }
+    if (!s->cut) return whole_run(s, c, user);
+    XT_TRY(conv_cut_run(s->cut, &c->device->team, &c->device->stream, user, scratch));
+    return s->direct ? conv_direct_unless_finite(s->direct, c) : NULL;
+}
+
 /* As far as oneDNN may reach from where an operand starts. */
 static bool conv_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
     const conv_state *s = t->state;
@@ -84,139 +97,44 @@ static const cpu_kernel conv_forward_kernel = {"onednn-conv", conv_run, conv_fre
                                                .access = conv_access};
 static const cpu_kernel conv_data_kernel = {"onednn-conv-data", conv_run, conv_free, .onednn = true,
                                             .access = conv_access};
-static const cpu_kernel conv_weights_kernel = {"onednn-conv-weights", conv_run, conv_free, .onednn = true,
-                                               .access = conv_access};
+static const cpu_kernel conv_weights_kernel = {"onednn-conv-weights", conv_run, conv_free, .access = conv_access};
 static const cpu_kernel wino_forward_kernel = {"winograd-conv", conv_run, conv_free, .onednn = true,
                                                .access = conv_access};
 static const cpu_kernel wino_data_kernel = {"winograd-conv-data", conv_run, conv_free, .onednn = true,
                                             .access = conv_access};
-static const cpu_kernel wino_weights_kernel = {"winograd-conv-weights", conv_run, conv_free, .onednn = true,
-                                               .access = conv_access};
-
-/* --- primitives --- */
-static dnnl_status_t form_desc(const conv_desc *d, conv_form form, dnnl_alg_kind_t algorithm,
-                               const dnnl_memory_desc_t md[3], dnnl_convolution_desc_t *out) {
-    switch (form) {
-    case CONV_FORWARD:
-        return dnnl_dilated_convolution_forward_desc_init(out, dnnl_forward_training, algorithm, &md[SRC], &md[WEI],
-                                                          NULL, &md[DST], d->strides, d->dilates, d->pad_l, d->pad_r);
-    case CONV_DATA:
-        return dnnl_dilated_convolution_backward_data_desc_init(out, algorithm, &md[SRC], &md[WEI], &md[DST],
-                                                                d->strides, d->dilates, d->pad_l, d->pad_r);
-    default:
-        return dnnl_dilated_convolution_backward_weights_desc_init(out, algorithm, &md[SRC], &md[WEI], NULL, &md[DST],
-                                                                   d->strides, d->dilates, d->pad_l, d->pad_r);
-    }
-}
-
-typedef struct candidate {
-    dnnl_prim prim;
-    dnnl_memory_desc_t used[3];
-    double seconds; /* estimate */
-    bool ok, winograd;
-} candidate;
-
-/* What a primitive costs, roughly, in flops a second of one core: oneDNN's kernels for wide vectors run at more than
- * twice the speed of its im2col + matrix product and of its narrow kernels, and a reorder moves memory. Only the order
- * of the candidates matters, and it is the same for any number of threads: kernels sum in orders of their own. */
-static double estimate(const conv_desc *d, const candidate *c, const char *impl, double flops) {
-    bool wide = strstr(impl, "avx512") || strstr(impl, "brg") || strstr(impl, "sve");
-    double s = flops / (strstr(impl, "amx") ? 1500e9 : strstr(impl, "wino") ? 200e9 : wide ? 110e9 : 45e9);
-    for (int i = 0; i < 3; i++)
-        if (!dnnl_memory_desc_equal(&d->md[i], &c->used[i]))
-            s += 2e-6 + (double)(dnnl_memory_desc_get_size(&d->md[i]) + dnnl_memory_desc_get_size(&c->used[i])) / 20e9;
-    return s;
-}
-
-/* Ways of laying the operands out; oneDNN always chooses the kernel's. */
-typedef enum conv_layout { LAYOUT_GIVEN, LAYOUT_ANY, LAYOUT_CHANNELS_LAST, LAYOUT_WINOGRAD } conv_layout;
-static void lay_out(dnnl_memory_desc_t *md, int tensor, conv_layout layout) {
-    static const dnnl_format_tag_t last[6] = {[3] = dnnl_nwc, [4] = dnnl_nhwc, [5] = dnnl_ndhwc};
-    dnnl_format_tag_t tag = tensor == WEI || layout == LAYOUT_ANY || layout == LAYOUT_WINOGRAD ? dnnl_format_tag_any
-                            : layout == LAYOUT_CHANNELS_LAST                                   ? last[md->ndims]
-                                                                                               : dnnl_format_tag_undef;
-    if (tag == dnnl_format_tag_undef) return;
-    dnnl_memory_desc_t given = *md;
-    dnnl_memory_desc_init_by_tag(md, given.ndims, given.dims, given.data_type, tag);
-}
-
-static xt_status try_layout(const conv_desc *d, conv_layout layout, double flops, int threads, candidate *out) {
-    static const int args[3][3] = {{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
-                                   {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
-                                   {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST}};
-    static const dnnl_query_t queries[3][3] = {{dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_dst_md},
-                                               {dnnl_query_diff_src_md, dnnl_query_weights_md, dnnl_query_diff_dst_md},
-                                               {dnnl_query_src_md, dnnl_query_diff_weights_md, dnnl_query_diff_dst_md}};
-    dnnl_memory_desc_t md[3];
-    dnnl_convolution_desc_t forward, desc;
-    dnnl_primitive_desc_t hint = NULL, pd = NULL;
-    xt_status s = NULL;
-    dnnl_alg_kind_t algorithm = layout == LAYOUT_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct;
-    *out = (candidate){0};
-    if (layout == LAYOUT_WINOGRAD && (d->md[SRC].data_type != dnnl_f32 || !conv_winograd_is_meant(d))) return NULL;
-    for (int i = 0; i < 3; i++) {
-        md[i] = d->md[i];
-        lay_out(&md[i], i, layout);
-    }
-    if (form_desc(d, d->form, algorithm, md, &desc) != dnnl_success) return NULL;
-    if (d->form != CONV_FORWARD) { /* the backward primitives want to see the forward one */
-        if (form_desc(d, CONV_FORWARD, algorithm, md, &forward) != dnnl_success) return NULL;
-        if (dnnl_primitive_desc_create(&hint, &forward, NULL, dnnl_util_engine(), NULL) != dnnl_success) return NULL;
-    }
-    s = dnnl_prim_make(&desc, hint, threads, &out->prim, &pd, &out->ok);
-    if (out->ok) {
-        const char *impl = "";
-        dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl);
-        for (int i = 0; i < 3; i++) {
-            out->used[i] = *dnnl_primitive_desc_query_md(pd, queries[d->form][i], 0);
-            dnnl_prim_add(&out->prim, args[d->form][i], &out->used[i]);
-        }
-        out->winograd = layout == LAYOUT_WINOGRAD;
-        out->seconds = estimate(d, out, impl, flops);
-        dnnl_primitive_desc_destroy(pd);
-    }
-    if (hint) dnnl_primitive_desc_destroy(hint);
-    return s;
-}
-
-static xt_status choose(const conv_desc *d, conv_layout last, double flops, int threads, candidate *out) {
-    *out = (candidate){0};
-    for (int layout = LAYOUT_GIVEN; layout <= (int)last; layout++) {
-        candidate c;
-        xt_status s = try_layout(d, (conv_layout)layout, flops, threads, &c);
-        if (s || !c.ok || (out->ok && out->seconds <= c.seconds)) {
-            dnnl_prim_free(&c.prim);
-            if (s) dnnl_prim_free(&out->prim);
-            XT_TRY(s);
-            continue;
-        }
-        dnnl_prim_free(&out->prim);
-        *out = c;
-    }
-    return NULL;
-}
+static const cpu_kernel wino_weights_kernel = {"winograd-conv-weights", conv_run, conv_free, .access = conv_access};
 
 static size_t align_up(size_t n) {
     return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
 }
 
-/* Reorders and scratch of the chosen candidate; takes its primitive over. */
-static xt_status finish(conv_state *s, const conv_desc *d, candidate *c, int threads, size_t *scratch, bool *out_ok) {
+/* The primitive, whole or in pieces, what lies around it and its scratch. Whole are those whose sums do not
+ * follow oneDNN's threads. */
+static xt_status finish(conv_state *s, const conv_desc *d, conv_layout last, double flops, int threads, size_t *scratch,
+                        bool *out_ok) {
+    conv_choice best = {0};
     size_t reorder_scratch = 0;
-    s->prim = c->prim;
-    s->winograd = c->winograd;
-    c->prim.primitive = NULL;
     memcpy(s->input, d->input, sizeof s->input);
     s->output = d->output;
-    *out_ok = true;
     for (int i = 0; i < 3; i++) s->bytes[i] = dnnl_memory_desc_get_size(&d->md[i]);
+    if (d->form != CONV_WEIGHTS) XT_TRY(conv_choose(d, last, flops, threads, &best));
+    if (d->form == CONV_WEIGHTS || (best.ok && best.by_threads)) {
+        dnnl_prim_free(&best.prim);
+        XT_TRY(conv_cut_make(d, last, flops, threads, scratch, &s->cut));
+        *out_ok = s->cut != NULL;
+        s->winograd = s->cut && conv_cut_is_winograd(s->cut);
+        return NULL;
+    }
+    s->prim = best.prim;
+    s->winograd = best.layout == LAYOUT_WINOGRAD;
+    *out_ok = best.ok;
     for (int i = 0; i < 3 && *out_ok; i++) {
-        if (dnnl_memory_desc_equal(&d->md[i], &c->used[i])) continue;
+        const dnnl_memory_desc_t *used = &best.used[i];
+        if (dnnl_memory_desc_equal(&d->md[i], used)) continue;
         bool out = i == d->output;
-        XT_TRY(dnnl_reorder_make(out ? &c->used[i] : &d->md[i], out ? &d->md[i] : &c->used[i], threads, &s->reorder[i],
-                                 out_ok));
+        XT_TRY(dnnl_reorder_make(out ? used : &d->md[i], out ? &d->md[i] : used, threads, &s->reorder[i], out_ok));
         s->at[i] = *scratch;
-        *scratch += align_up(dnnl_memory_desc_get_size(&c->used[i]));
+        *scratch += align_up(dnnl_memory_desc_get_size(used));
         if (s->reorder[i].scratch_bytes > reorder_scratch) reorder_scratch = s->reorder[i].scratch_bytes;
     }
     s->reorder_scratch_at = *scratch;
@@ -252,14 +170,12 @@ static xt_status plain_new(const conv_desc *d, const conv_state *begun, size_t s
 }
 
 static xt_status direct_make(conv_direct *p) {
-    candidate best;
     conv_state *s = base_malloc(sizeof *s);
     bool ok = false;
     if (!s) return status_oom(sizeof *s, "a direct convolution");
     *s = p->begun;
     p->all_scratch = p->scratch;
-    xt_status st = choose(&p->desc, LAYOUT_CHANNELS_LAST, p->flops, p->threads, &best);
-    if (!st && best.ok) st = finish(s, &p->desc, &best, p->threads, &p->all_scratch, &ok);
+    xt_status st = finish(s, &p->desc, LAYOUT_CHANNELS_LAST, p->flops, p->threads, &p->all_scratch, &ok);
     if (!st && !ok)
         st = status_new(XT_INTERNAL, NULL,
                         "oneDNN has no direct convolution for what it computes by Winograd's algorithm");
@@ -377,7 +293,6 @@ CPU_LOWER(convolution) {
                                                 &wino_forward_kernel, &wino_data_kernel, &wino_weights_kernel};
     conv c = {0};
     conv_desc d = {0};
-    candidate best;
     size_t scratch = 0;
     if (!conv_read(op, &c) || c.lhs->dtype != c.rhs->dtype) return NULL;
     XT_TRY(cpu_lower_conv_chwn(b, op, &c, out_done));
@@ -412,11 +327,9 @@ CPU_LOWER(convolution) {
         *out_done = true;
         return cpu_build_conv_wgrad(b, &wgrad, op, in);
     }
-    xt_status st = ok ? choose(&d, LAYOUT_WINOGRAD, flops, threads, &best) : NULL;
-    ok = ok && !st && best.ok;
     const conv_state begun = *s;
     size_t before = scratch;
-    if (ok) st = finish(s, &d, &best, threads, &scratch, &ok);
+    xt_status st = ok ? finish(s, &d, LAYOUT_WINOGRAD, flops, threads, &scratch, &ok) : NULL;
     if (ok && !st && s->winograd) st = plain_new(&d, &begun, before, flops, threads, &s->direct);
     if (st || !ok) {
         conv_free(s);

@@ -180,10 +180,16 @@ bool openmp_is_ours(void) {
     return atomic_load_explicit(&reached, memory_order_relaxed);
 }
 
-int openmp_set_threads(int threads) {
+void openmp_put_threads(openmp_threads n) {
     const runtime *t = theirs();
-    int before = t->max_threads ? t->max_threads() : 1;
-    if (t->set_threads) t->set_threads(threads);
+    if (t->set_threads) t->set_threads(n.runtime);
+    if (now.most) now.most = n.pool;
+}
+
+openmp_threads openmp_set_threads(int threads) {
+    const runtime *t = theirs();
+    openmp_threads before = {t->max_threads ? t->max_threads() : 1, now.most};
+    openmp_put_threads((openmp_threads){threads, threads});
     return before;
 }
 

@@ -16,9 +16,13 @@
 
 struct pool;
 
-/* How many threads libgomp uses for regions of this thread; gives the number before. Primitives are made for
- * this number. */
-int openmp_set_threads(int threads);
+/* How many threads regions of this thread get, in libgomp's team and in the pool; gives what openmp_put_threads takes.
+ * Primitives are made for this number. */
+typedef struct openmp_threads {
+    int runtime, pool; /* pool 0: regions do not come to it */
+} openmp_threads;
+openmp_threads openmp_set_threads(int threads);
+void openmp_put_threads(openmp_threads before);
 /* oneDNN has asked us for the number of threads, so its regions come here too. False before the first
  * primitive is made. */
 bool openmp_is_ours(void);

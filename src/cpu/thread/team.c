@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-int team_set_openmp(int threads) {
+openmp_threads team_set_openmp(int threads) {
     return openmp_set_threads(BUILT_WITH_TSAN ? 1 : threads);
 }
 
@@ -86,7 +86,7 @@ void team_enter(cpu_team *t, bool own) {
 void team_leave(cpu_team *t) {
     if (t->own) openmp_leave();
     float_set(t->outer_float);
-    team_set_openmp(t->outer_threads);
+    openmp_put_threads(t->outer_threads);
 }
 
 void team_deinit(cpu_team *t) {

@@ -14,12 +14,13 @@
 #define XT_SRC_CPU_THREAD_TEAM_H
 
 #include "base/base.h"
+#include "cpu/thread/openmp.h"
 
 typedef struct cpu_team {
     int threads;
     struct pool *pool; /* our own threads; made when first wanted */
     bool own; /* regions run in the pool */
-    int outer_threads; /* the caller's OpenMP setting, put back by team_leave */
+    openmp_threads outer_threads; /* the caller's OpenMP setting, put back by team_leave */
     unsigned outer_float; /* the caller's floating point control word */
 } cpu_team;
 
@@ -31,8 +32,8 @@ void team_leave(cpu_team *t);
 void team_deinit(cpu_team *t);
 void team_flush_denormals(void); /* the calling thread, for good */
 
-/* How many threads libgomp's team has when called from this thread; gives the number before. */
-int team_set_openmp(int threads);
+/* openmp_set_threads, but one thread under the thread sanitizer. */
+openmp_threads team_set_openmp(int threads);
 
 typedef void (*team_fn)(void *ctx, int64_t begin, int64_t end, int thread);
 /* fn over [0, n) in chunks of `grain`; one chunk or one thread runs on the caller without a region. */
