@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include "cpu/vector/dnnl_util.h"
 #include "cpu_check.h"
 
 static const char *self;
@@ -123,15 +124,13 @@ static void text_of(const problem *p, form f, str *out) {
     str_free(&x), str_free(&w), str_free(&y), str_free(&window), str_free(&numbers);
 }
 
-/* Whether oneDNN computes it, as it does most of them. */
-static bool is_by_onednn(const char *name, const char *text) {
+/* Whether it is left to the kernel for all of them, which is several times slower. */
+static bool is_by_any(const char *name, const char *text) {
     cpu_exec *e = NULL;
     bool found = false;
     expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = 2}, &e), name);
-    for (size_t i = 0; i < e->plan.n_thunks; i++) {
-        const char *kernel = e->plan.thunks[i].kernel->name;
-        found = found || !strncmp(kernel, "onednn-conv", 11) || !strncmp(kernel, "winograd-conv", 13);
-    }
+    for (size_t i = 0; i < e->plan.n_thunks; i++)
+        found = found || !strcmp(e->plan.thunks[i].kernel->name, "convolution-any");
     cpu_exec_free(e);
     return found;
 }
@@ -214,43 +213,76 @@ static bool is_right(const problem *p, form f, const char *name, const char *tex
     return right;
 }
 
+static int ran, by_any, differ_count, wrong_count;
+
+/* Forward and both gradients; whether none is left to the slow kernel. */
+static bool run_problem(const problem *p, unsigned long long number) {
+    static const char *const forms[] = {"forward", "input's gradient", "kernel's gradient"};
+    int slow = by_any;
+    for (form f = FORWARD; f <= WEIGHTS; f++) {
+        if (f == DATA && p->groups > 1) continue; /* XLA's form of it regroups the kernel first */
+        str text = {0};
+        char name[200];
+        snprintf(name, sizeof name,
+                 "%llu %s %s: n %d in %d out %d groups %d %dx%d taps %dx%d stride %d dil %d pad %d%s", number, forms[f],
+                 p->type, p->n, p->in, p->out, p->groups, p->side[0], p->side[1], p->taps[0], p->taps[1], p->stride,
+                 p->dilation, p->pad, p->last ? " channels last" : "");
+        text_of(p, f, &text);
+        size_t n, m;
+        char *one = bits_on(name, str_cstr(&text), 1, &n);
+        wrong_count += !is_right(p, f, name, str_cstr(&text), one);
+        for (size_t t = 0; t < BASE_COUNT(numbers_of_threads); t++) {
+            char *more = bits_on(name, str_cstr(&text), numbers_of_threads[t], &m);
+            bool same = n == m && memcmp(one, more, n) == 0;
+            base_free(more);
+            if (same) continue;
+            print_error("%s: other bits on %d threads than on one\n", name, numbers_of_threads[t]);
+            differ_count++;
+            break;
+        }
+        base_free(one);
+        by_any += is_by_any(name, str_cstr(&text));
+        str_free(&text);
+        ran++;
+    }
+    return by_any == slow;
+}
+
+/* Some as models have them, which no level leaves to the slow kernel. bf16 is oneDNN's with AVX-512 only. */
+static int run_models(void) {
+    static const problem models[] = {
+        {"f32", 4, 3, 64, 1, {40, 40}, {7, 7}, 2, 1, 3, {20, 20}, false},
+        {"f32", 4, 64, 64, 1, {15, 14}, {3, 3}, 1, 1, 1, {15, 14}, false},
+        {"f32", 8, 64, 128, 1, {10, 10}, {3, 3}, 2, 1, 1, {5, 5}, false},
+        {"f32", 3, 128, 64, 1, {14, 14}, {1, 1}, 1, 1, 0, {14, 14}, true},
+        {"f32", 5, 128, 128, 1, {7, 7}, {3, 3}, 1, 1, 1, {7, 7}, false},
+        {"f32", 4, 96, 96, 96, {14, 14}, {3, 3}, 1, 1, 1, {14, 14}, false},
+    };
+    int missing = 0;
+    dnnl_util_engine(); /* heeds XT_CPU_FEATURES */
+    const unsigned asked = (unsigned)dnnl_cpu_isa_avx512_core, has = (unsigned)dnnl_get_effective_cpu_isa();
+    for (size_t i = 0; i < BASE_COUNT(models); i++)
+        for (int half = 0; half < ((has & asked) == asked ? 2 : 1); half++) {
+            problem p = models[i];
+            if (half) p.type = "bf16";
+            if (run_problem(&p, i)) continue;
+            print_error("model %zu of %s: by the slow kernel\n", i, p.type);
+            missing++;
+        }
+    return missing;
+}
+
 static int run_drawn(uint64_t seed, int count) {
-    int differ_count = 0, ran = 0, by_onednn = 0, wrong = 0;
+    int missing = count > 1 ? run_models() : 0;
     for (int i = 0; i < count; i++) {
         problem p;
         state = (seed + (uint64_t)i) * 0x9e3779b97f4a7c15u;
         while (!draw_problem(&p)) continue;
-        for (form f = FORWARD; f <= WEIGHTS; f++) {
-            if (f == DATA && p.groups > 1) continue; /* XLA's form of it regroups the kernel first */
-            static const char *const forms[] = {"forward", "input's gradient", "kernel's gradient"};
-            str text = {0};
-            char name[200];
-            snprintf(name, sizeof name,
-                     "%llu %s %s: n %d in %d out %d groups %d %dx%d taps %dx%d stride %d dil %d pad %d%s",
-                     (unsigned long long)seed + (unsigned)i, forms[f], p.type, p.n, p.in, p.out, p.groups, p.side[0],
-                     p.side[1], p.taps[0], p.taps[1], p.stride, p.dilation, p.pad, p.last ? " channels last" : "");
-            text_of(&p, f, &text);
-            size_t n, m;
-            char *one = bits_on(name, str_cstr(&text), 1, &n);
-            wrong += !is_right(&p, f, name, str_cstr(&text), one);
-            for (size_t t = 0; t < BASE_COUNT(numbers_of_threads); t++) {
-                char *more = bits_on(name, str_cstr(&text), numbers_of_threads[t], &m);
-                bool same = n == m && memcmp(one, more, n) == 0;
-                base_free(more);
-                if (same) continue;
-                print_error("%s: other bits on %d threads than on one\n", name, numbers_of_threads[t]);
-                differ_count++;
-                break;
-            }
-            base_free(one);
-            by_onednn += is_by_onednn(name, str_cstr(&text));
-            str_free(&text);
-            ran++;
-        }
+        run_problem(&p, seed + (uint64_t)i);
     }
-    printf("%d convolutions, %d of them by oneDNN, %d differ, %d wrong\n", ran, by_onednn, differ_count, wrong);
-    return differ_count > 0 || wrong > 0 ||
-           (count >= 20 && 2 * by_onednn < ran); /* one may be of bf16, for which oneDNN wants AVX-512 */
+    printf("%d convolutions, %d of them by the slow kernel, %d differ, %d wrong\n", ran, by_any, differ_count,
+           wrong_count);
+    return differ_count > 0 || wrong_count > 0 || missing > 0;
 }
 
 static void drawn(void **unused) {

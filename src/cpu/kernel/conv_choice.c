@@ -58,7 +58,8 @@ xt_status conv_try(const conv_desc *d, conv_layout layout, double flops, int thr
         lay_out(&md[i], i, layout);
     }
     if (form_desc(d, d->form, algorithm, md, &desc) != dnnl_success) return NULL;
-    if (d->form != CONV_FORWARD) { /* the backward primitives want to see the forward one */
+    if (d->form != CONV_FORWARD) { /* the backward primitives want to see the forward one, whose types are all one */
+        md[WEI].data_type = md[SRC].data_type;
         if (form_desc(d, CONV_FORWARD, algorithm, md, &forward) != dnnl_success) return NULL;
         if (dnnl_primitive_desc_create(&hint, &forward, NULL, dnnl_util_engine(), NULL) != dnnl_success) return NULL;
     }

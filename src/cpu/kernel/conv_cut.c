@@ -208,15 +208,13 @@ xt_status conv_cut_make(const conv_desc *d, conv_layout last, double flops, int 
     c->size[IN] = d->md[WEI].ndims > d->md[SRC].ndims ? 1 : d->md[WEI].dims[1];
     divide(c, d, flops);
     xt_status s = NULL;
-    for (bool again = true; again && !s && !ok;) {
+    /* Where oneDNN has no primitive, the batch stays whole, and then all of it. */
+    for (int axes = 0; axes < 3 && !s && !ok; axes++) {
+        for (int i = 0; i < (axes < 2 ? axes : AXES); i++) c->block[i] = c->size[i], c->count[i] = 1;
+        free_primitives(c);
+        memset(c->bytes, 0, sizeof c->bytes);
         c->sums = c->form == CONV_WEIGHTS && c->count[BATCH] > 1;
         s = make_kinds(c, d, last, flops / (double)(c->count[BATCH] * c->count[OUT] * c->count[IN]), &ok);
-        again = c->size[BATCH] % c->block[BATCH] != 0;
-        if (s || ok || !again) continue;
-        free_primitives(c); /* the shorter one's primitive wants other layouts */
-        memset(c->bytes, 0, sizeof c->bytes);
-        c->block[BATCH] = c->size[BATCH];
-        c->count[BATCH] = 1;
     }
     if (s || !ok) {
         conv_cut_free(c);
