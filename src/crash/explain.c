@@ -74,8 +74,10 @@ void box_sparkline(const blackbox *b, str *out) {
         if (b->history[i] < least) least = b->history[i];
     }
     if (least > most / 2) least = most / 2; /* a flat line looks flat */
+    /* a box is a file that anybody may have written: its differences need not be 64-bit numbers */
+    double span = (double)most - (double)least;
     for (int64_t i = 0; i < b->n_history; i++) {
-        int k = most > least ? (int)((b->history[i] - least) * 7 / (most - least)) : 0;
+        int k = span > 0 ? (int)(((double)b->history[i] - (double)least) / span * 7) : 0;
         str_append(out, bars[k < 0 ? 0 : k > 7 ? 7 : k]);
     }
 }
