@@ -403,6 +403,7 @@ typedef enum lazy_cause {
     LAZY_CAUSE_COUNT
 } lazy_cause;
 const char *lazy_cause_name(lazy_cause c);
+bool lazy_within_iteration(lazy_cause c); /* no boundary that the program means as a step's end */
 /* false with a pending error: the step's work is dropped, state keeps its old values */
 bool lazy_boundary(lazy_cause cause, const xt_src *src);
 /* Loops without a boundary (iteration.c): an optimizer says when it steps. False, with an error pending: it may not. */
@@ -428,6 +429,8 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
 /* Of a function that makes no tensor, but may be an iteration's first: its number among the step's noted calls. */
 size_t lazy_call_noted(const xt_src *src);
 bool lazy_call_is_ahead(size_t call); /* it is of the iteration behind the latest update, by where it stands */
+/* It is of an iteration whose update an earlier step has had: what this one has noted up to it stands below that. */
+bool lazy_call_is_late(size_t call);
 /* It is of the iteration whose update has come: of the step's only one, or of the newest one where an earlier one has
  * come round and is over. */
 bool lazy_call_is_behind(size_t call);

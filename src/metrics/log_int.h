@@ -101,6 +101,7 @@ typedef struct log_engine { /* of a thread, or of a trainer, while it is the thr
      * optimizer step; what is pending was logged behind that, in the same iteration */
     lazy_position ended;
     bool late;
+    bool goes_on; /* such a boundary has ended it, and the loop may be in its iteration still: its calls show it */
     int64_t number; /* of a trainer's: from 1, and never another's */
     bool own_sinks; /* see log_enter */
     /* a trainer's pass whose rows go to the files of a loop of the program's own, and where that is */
@@ -182,7 +183,7 @@ log_engine *log_engine_get(void); /* opens the thread's engine; NULL without mem
 /* log_plain.c: rows of loops without a trainer */
 void log_plain_every(int64_t steps); /* from one row to the next, of all threads, also behind xt_finish; 50 at first */
 void log_plain_stage(log_engine *e); /* the stage is the one that the modules' modes say */
-void log_plain_before(log_engine *e); /* a boundary, and log_record_step after it */
+void log_plain_before(log_engine *e, lazy_cause cause); /* a boundary, and log_record_step after it */
 void log_plain_after(log_engine *e, lazy_cause cause);
 void log_plain_pass_ended(log_engine *e, const void *loader, const lazy_pass *outer);
 void log_plain_last_rows(log_engine *e, bool may_run); /* may_run: a boundary, be it one that opens the device */
@@ -190,6 +191,9 @@ void log_plain_tell_lost(const log_engine *e); /* the program ends, and nobody w
 /* `metric` is logged again, and what is pending of it is of an iteration, or of a micro-batch, that is over, though its
  * step is not. `updates`: of what is pending, see log_pending. */
 void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates);
+/* A call is about to be noted for the training: what was logged behind such a boundary, in the iteration of the update
+ * before it, is none of the iteration's that the call is of. */
+void log_plain_goes_on(log_engine *e, size_t call);
 /* The same of what was logged before the noted call number `calls`, just before an optimizer steps again. */
 void log_plain_came_round(log_engine *e, size_t calls);
 

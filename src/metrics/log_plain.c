@@ -86,23 +86,26 @@ static void begin_loop(log_engine *e) {
 }
 
 /* What is pending was logged behind a save or a read that ended its step: it is none of the next step's micro-batches.
- */
+ * The batch shows that, or where the calls stand. */
 static bool is_late(const log_engine *e) {
     const lazy_position *now = lazy_position_of_thread(), *then = &e->ended;
-    return e->sets[LOG_TRAIN].n_pending && then->loader && then->loader == now->loader && then->epoch == now->epoch &&
-           then->batch == now->batch && lazy_loop_steps() == e->seen_steps;
+    const log_set *set = &e->sets[LOG_TRAIN];
+    if (!set->n_pending) return false;
+    if (then->loader && then->loader == now->loader && then->epoch == now->epoch && then->batch == now->batch &&
+        lazy_loop_steps() == e->seen_steps)
+        return true;
+    return e->goes_on && lazy_call_is_late(set->pending[set->n_pending - 1].call);
 }
 
-void log_plain_before(log_engine *e) {
-    /* a network that is trained in evaluation mode: what its first step has logged is none of a validation */
-    if (lazy_stepped_evaluating())
-        log_pending_move(e, LOG_VALIDATE, LOG_TRAIN);
-    else if (lazy_evaluates())
-        log_pending_refuse_strayed(e);
-    log_plain_stage(e);
-    begin_loop(e);
-    e->late = is_late(e);
-    end_call(e);
+void log_plain_goes_on(log_engine *e, size_t call) {
+    log_set *set = &e->sets[LOG_TRAIN];
+    if (!e->goes_on || lazy_call_is_late(call)) return;
+    if (is_late(e)) {
+        begin_loop(e);
+        log_record_round(set, set->n_pending);
+        set->window_begins = true;
+    }
+    e->goes_on = false;
 }
 
 enum { BY_PLACE = -1 };
@@ -149,12 +152,10 @@ void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates) {
     if (both) log_record_round(set, set->n_pending);
 }
 
-void log_plain_came_round(log_engine *e, size_t calls) {
-    if (lazy_pending()) return;
-    begin_loop(e);
-    log_plain_stage(e);
+/* What was noted before call number `calls`, or BY_PLACE, is of an iteration that is over. */
+static void come_round(log_engine *e, int64_t calls) {
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
-        size_t n = e->sets[s].holds ? 0 : over_first(&e->sets[s], (int64_t)calls);
+        size_t n = e->sets[s].holds ? 0 : over_first(&e->sets[s], calls);
         if (n) log_record_round(&e->sets[s], n);
     }
     int64_t now = lazy_loop_steps();
@@ -165,10 +166,32 @@ void log_plain_came_round(log_engine *e, size_t calls) {
     validation->pass_over = validation->n_pending > 0; /* that of the iteration that goes on */
 }
 
-/* No boundary that the program means as a step's end. */
-static bool within_iteration(lazy_cause cause) {
-    return cause == LAZY_ITEM || cause == LAZY_READ || cause == LAZY_CHECKPOINT || cause == LAZY_EVAL ||
-           cause == LAZY_WAIT;
+void log_plain_came_round(log_engine *e, size_t calls) {
+    if (lazy_pending()) return;
+    begin_loop(e);
+    log_plain_stage(e);
+    come_round(e, (int64_t)calls);
+}
+
+/* A step, or the program, ends in the middle of an iteration that follows another one in the step. */
+static bool ends_in_next(const log_engine *e, lazy_cause cause) {
+    const log_set *set = &e->sets[LOG_TRAIN];
+    bool ahead = false;
+    for (size_t i = 0; i < set->n_pending && !ahead; i++) ahead = lazy_call_is_ahead(set->pending[i].call);
+    return ahead && (lazy_within_iteration(cause) || cause == LAZY_FINISH) && !lazy_pending();
+}
+
+void log_plain_before(log_engine *e, lazy_cause cause) {
+    /* a network that is trained in evaluation mode: what its first step has logged is none of a validation */
+    if (lazy_stepped_evaluating())
+        log_pending_move(e, LOG_VALIDATE, LOG_TRAIN);
+    else if (lazy_evaluates())
+        log_pending_refuse_strayed(e);
+    log_plain_stage(e);
+    begin_loop(e);
+    e->late = is_late(e);
+    if (ends_in_next(e, cause)) come_round(e, BY_PLACE);
+    end_call(e);
 }
 
 /* Values of the training that were logged behind its pass, and behind a validation that came there, before another
@@ -191,8 +214,10 @@ void log_plain_after(log_engine *e, lazy_cause cause) {
             e->open_steps = steps;
         else
             end_window(e, steps);
-        e->ended = within_iteration(cause) ? *lazy_position_of_thread() : (lazy_position){0};
+        e->ended = lazy_within_iteration(cause) ? *lazy_position_of_thread() : (lazy_position){0};
+        e->goes_on = true;
     }
+    e->goes_on &= lazy_within_iteration(cause);
     if (e->sets[LOG_VALIDATE].pass_over) end_pass(e, LOG_VALIDATE);
     end_behind_pass(e);
 }

@@ -301,6 +301,7 @@ static void note_in_step(log_engine *e, const xt_src *src, const char *name, not
     log_set *set = &e->sets[e->stage];
     int which = (int)(m - set->metrics);
     size_t noted_call = e->manual ? SIZE_MAX : lazy_call_noted(src);
+    if (set == &e->sets[LOG_TRAIN] && !e->manual) log_plain_goes_on(e, noted_call);
     log_pending *before = there_already(e, set, which, src, noted_call);
     log_pending p = {.metric = which,
                      .line = src_intern(src),

@@ -17,10 +17,9 @@ static bool may_run(void) {
 /* --- boundaries --- */
 static void before(void *user, lazy_cause cause) {
     (void)user;
-    (void)cause;
     log_engine *e = log_engine_peek();
     if (!e) return;
-    if (!e->manual) log_plain_before(e);
+    if (!e->manual) log_plain_before(e, cause);
     log_record_step(e);
 }
 

@@ -25,7 +25,7 @@ static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
 static const char *where;
 static int writes;
 static xt_optimizer *opt;
-static bool marks; /* in place of files */
+static bool marks, waits; /* in place of files */
 
 static void write_files(xt_module *m) {
     if (marks) {
@@ -33,11 +33,15 @@ static void write_files(xt_module *m) {
         writes++;
         return;
     }
+    writes++;
+    if (waits) {
+        assert_true(xt_wait());
+        return;
+    }
     xt_status s = xt_save(m, in_dir("net.safetensors"));
     assert_null(s);
     if (opt) s = xt_optimizer_save(opt, in_dir("opt.safetensors"));
     assert_null(s);
-    writes++;
 }
 static void at(xt_module *m, const char *place) {
     if (where && strcmp(where, place) == 0) write_files(m);
@@ -93,6 +97,61 @@ static void a_plain_loop_goes_on(void **state) {
             if (fabs(found - sum) > 1e-6 * sum) fail_msg("written at %s: %.9g instead of %.9g", places[i], found, sum);
             for (int k = 0; k < BATCHES; k++) assert_true(fabs(losses[k] - expected[k]) <= 1e-6);
         }
+    }
+}
+
+/* A loop in which nothing but its files ends steps: they come in the middle of its iterations, and the next iteration's
+ * forward stands in one step with the update of the one before. */
+typedef struct turns {
+    int every, at, accumulate;
+} turns;
+static double bare(const char *place, turns t) {
+    where = place;
+    writes = 0;
+    xt_seed(3);
+    xt_module *m = xt_module_new(net, NULL);
+    assert_null(xt_module_build(m, (xt_spec){XT_F32, {BATCH, 3}}));
+    opt = xt_adam(m, .lr = 0.01);
+    for (int i = 0; i < BATCHES; i++) {
+        bool here = i % t.every == t.at;
+        if (here) at(m, "begin");
+        xt_tensor x = xt_from_array(xs[i * BATCH], XT_F32, BATCH, 3),
+                  y = xt_from_array(ys[i * BATCH], XT_F32, BATCH, 1);
+        xt_tensor loss = xt_mse_loss(xt_forward(m, x), y);
+        if (here) at(m, "loss");
+        xt_backward(loss);
+        if (here) at(m, "backward");
+        if (i % t.accumulate == t.accumulate - 1) xt_optimizer_step(opt);
+        if (here) at(m, "update");
+        losses[i] = waits ? 0 : xt_item(loss); /* behind xt_wait a tensor has no value, but its gradient */
+    }
+    double sum = sum_of(m);
+    xt_optimizer_free(opt);
+    opt = NULL;
+    xt_module_free(m);
+    return sum;
+}
+
+static void a_loop_without_boundaries_goes_on(void **state) {
+    (void)state;
+    static const char *const places[] = {"begin", "loss", "backward", "update"};
+    static const turns all[] = {{1, 0, 1}, {2, 1, 1}, {5, 3, 1}, {1, 0, 3}, {2, 0, 2}, {3, 1, 2}};
+    xt_loader_free(data());
+    for (size_t k = 0; k < BASE_COUNT(all); k++) {
+        double expected[BATCHES], sum = bare(NULL, all[k]);
+        memcpy(expected, losses, sizeof losses);
+        for (size_t i = 0; i < BASE_COUNT(places); i++)
+            for (int marked = 0; marked < 2; marked++) {
+                waits = marked;
+                double found = bare(places[i], all[k]);
+                if (xt_error()) fail_msg("%s", xt_status_message(xt_error()));
+                if (!(fabs(found - sum) <= 1e-6 * sum))
+                    fail_msg("%s at %s, %d %% %d, an update every %d: %.9g instead of %.9g",
+                             marked ? "waited" : "written", places[i], all[k].at, all[k].every, all[k].accumulate,
+                             found, sum);
+                for (int j = 0; j < BATCHES && !waits; j++) assert_true(fabs(losses[j] - expected[j]) <= 1e-6);
+            }
+        waits = false;
     }
 }
 
@@ -250,7 +309,7 @@ static void a_fit_goes_on(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(a_plain_loop_goes_on), T(two_updates_a_batch_go_on), T(tensors_do_not_gather),
-                                       T(a_fit_goes_on)};
+    const struct CMUnitTest tests[] = {T(a_plain_loop_goes_on), T(a_loop_without_boundaries_goes_on),
+                                       T(two_updates_a_batch_go_on), T(tensors_do_not_gather), T(a_fit_goes_on)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

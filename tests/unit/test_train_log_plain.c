@@ -423,6 +423,55 @@ static void a_save_before_the_log_call_mixes_no_steps(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* Loops in which nothing else ends a step, and each value is its iteration's. */
+static void check_files(const char *run, int which, int every) {
+    static const char *const names[] = {"above", "a", "b", "c", "behind"};
+    plain p = {xt_module_new(net, NULL), NULL};
+    char path[400];
+    snprintf(path, sizeof path, "%s.safetensors", run);
+    xt_log_every_n_steps(1);
+    xt_status_free(xt_module_build(p.m, (xt_spec){XT_F32, {2, 1}}));
+    for (int i = 0; i < 6; i++) {
+        float x[2] = {(float)i, 1};
+        bool writes = i % every == every - 1;
+#define FILE_HERE(place) \
+    if (writes && which == (place)) same("xt_save", xt_save(p.m, path) ? "fails" : "", "")
+        xt_log_value("above", i);
+        FILE_HERE(0);
+        xt_tensor loss = xt_mean(xt_forward(p.m, xt_from_array(x, XT_F32, 2, 1)));
+        if (!p.o) p.o = xt_sgd(p.m, .lr = 0.1);
+        xt_log("a", xt_add_scalar(xt_mul_scalar(loss, 0), i));
+        FILE_HERE(1);
+        xt_log_value("b", i);
+        xt_backward(loss);
+        FILE_HERE(2);
+        xt_log_value("c", i);
+        xt_optimizer_step(p.o);
+        FILE_HERE(3);
+        xt_log_value("behind", i);
+    }
+    xt_finish();
+    same("an error", xt_error() ? xt_status_message(xt_error()) : "", "");
+    char late[256] = ""; /* what is logged behind a file, which ended the step and sent its row, is in the next one */
+    for (int i = 0; i < 6; i++)
+        if ((i + 1) % every || i == 5)
+            add(late, sizeof late, "train/step@%d=%d", i + 1, i);
+        else if (every == 1)
+            add(late, sizeof late, "train/step@%d=%d", i + 2, i);
+    for (size_t k = 0; k < BASE_COUNT(names); k++)
+        same(names[k], rows_of(run, names[k]),
+             which == 3 && k == 4
+                 ? late
+                 : "train/step@1=0 train/step@2=1 train/step@3=2 train/step@4=3 train/step@5=4 train/step@6=5");
+}
+static void files_within_iterations_mix_no_steps(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    for (int which = 0; which < 4; which++)
+        for (int every = 1; every < 4; every++) in_a_child(check_files, which, every);
+    assert_int_equal(wrong, 0);
+}
+
 /* --- a fit behind a loop --- */
 static xt_tensor fit_step(xt_module *m, xt_batch b, void *user) {
     (void)user;
@@ -593,6 +642,7 @@ int main(void) {
                                        T(what_follows_calls_runs_no_program_a_step),
                                        T(dropped_values_are_logged),
                                        T(a_save_before_the_log_call_mixes_no_steps),
+                                       T(files_within_iterations_mix_no_steps),
                                        T(a_fit_ends_the_loop_before_it),
                                        T(a_fit_between_passes_has_its_own_steps),
                                        T(a_thread_ends),

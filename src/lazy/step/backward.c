@@ -310,6 +310,7 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
     }
     if (!lazy_detached_graft(c, src, "xt_backward", root)) return;
     c->swept = true;
+    c->n_swept = c->n_step_slots;
     lazy_swept_count(src);
     if (c->used.updates == 0) lazy_repeats(LAZY_REPEATED_BACKWARD, c->step, (xt_tensor){0}, src);
     lazy_iteration_swept(c, root);
@@ -442,7 +443,10 @@ bool xt_grad_of_at(const xt_src *src, xt_tensor root_tensor, int n, const xt_ten
         lazy_fail(status_oom(l.n * sizeof *grads, "xt_grad_of"));
         goto done;
     }
-    c->swept |= o.create_graph != XT_ON;
+    if (o.create_graph != XT_ON) {
+        c->swept = true;
+        c->n_swept = c->n_step_slots;
+    }
     lazy_settle(c);
     mark_asked(c, &l);
     if (root->user & LAZY_V_ASKED) {

@@ -50,6 +50,10 @@ const char *lazy_cause_name(lazy_cause c) {
     return c < LAZY_CAUSE_COUNT ? names[c] : "?";
 }
 
+bool lazy_within_iteration(lazy_cause c) {
+    return c == LAZY_ITEM || c == LAZY_READ || c == LAZY_CHECKPOINT || c == LAZY_EVAL || c == LAZY_WAIT;
+}
+
 void lazy_when_step_done(lazy_done_fn fn, void *user) {
     lazy_ctx *c = lazy_ctx_get();
     if (c) lazy_attend(c, &guest);

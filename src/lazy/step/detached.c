@@ -1,7 +1,9 @@
 /* Detached steps: those that ended between forward and backward. A boundary that ends a step in which gradients were
  * recorded and nothing was differentiated keeps its trace and the buffers it read; xt_backward and xt_grad_of record
  * the part they need again, at the begin of the trace of their own step, so that the same walk goes through it as if
- * the step had not ended. A step that xt_backward has been through keeps nothing and costs nothing.
+ * the step had not ended. A step that xt_backward has been through keeps nothing and costs nothing, unless it ends in
+ * the middle of an iteration (a file is written there): what was recorded behind its last backward pass, in a loop that
+ * has no other boundaries, is the forward of the iteration under way.
  *
  * Invariants
  *  1. A detached step is forgotten when the next step with ops ends, or, while a tensor of it lives on (slot.detached),
@@ -113,15 +115,18 @@ static bool add_value(lazy_ctx *c, lazy_detached *e, uint32_t index) {
                     ((detached_value){index, s->generation, s->src, s->value, NULL}));
 }
 
+/* Behind the last backward pass, if there was one. */
 static bool list_values(lazy_ctx *c, lazy_detached *e) {
     bool ok = true;
-    for (size_t k = 0; ok && k < c->n_step_slots + c->n_persistent; k++) {
-        uint32_t index = k < c->n_step_slots ? c->step_slots[k] : c->persistent[k - c->n_step_slots];
-        lazy_slot *s = &c->slots[index];
-        if (k < c->n_step_slots && s->persistent) continue; /* listed there too */
-        ok = add_value(c, e, index);
-    }
+    for (size_t k = c->swept ? c->n_swept : 0; ok && k < c->n_step_slots; k++)
+        if (c->swept || !c->slots[c->step_slots[k]].persistent) ok = add_value(c, e, c->step_slots[k]);
+    for (size_t k = 0; ok && !c->swept && k < c->n_persistent; k++) ok = add_value(c, e, c->persistent[k]);
     return ok;
+}
+
+/* Nobody goes on with what was recorded in the step, or it is differentiated. */
+static bool is_over(const lazy_ctx *c, lazy_cause cause) {
+    return c->swept && (c->replay_log || !(lazy_within_iteration(cause) || cause == LAZY_CALL));
 }
 
 static bool take_leaves(lazy_ctx *c, lazy_detached *e) {
@@ -218,7 +223,7 @@ static void keep_for_replays(lazy_ctx *c, const lazy_detached *e, lazy_plan *p) 
 
 void lazy_detach_step(lazy_ctx *c, lazy_cause cause, src_id at) {
     lazy_detached_age(c);
-    if (c->error || !c->func || c->swept) return;
+    if (c->error || !c->func || is_over(c, cause)) return;
     lazy_settle(c);
     if (!c->grads_recorded) return;
     lazy_detached *e = base_calloc(1, sizeof *e);

@@ -26,7 +26,7 @@ atomic_bool lazy_calls_watched;
 
 static void trace_cleared(lazy_ctx *c) {
     lazy_iteration *it = c->iteration;
-    if (it->by && !it->by->ends_iteration && it->n_marked < MARKED) it->n_marked++;
+    if (it->by && !it->by->ends_iteration && it->n_marked < MARKED && !it->goes_on) it->n_marked++;
     it->by = NULL;
     it->learned = NULL;
     it->n_roots = it->n_calls = it->n_aside = it->n_looked = 0;
@@ -86,7 +86,8 @@ static void keep_tensors(lazy_ctx *c, const lazy_iteration *it, bool ours) {
 static void before_boundary(void *user, lazy_cause cause) {
     (void)user;
     lazy_ctx *c = lazy_ctx_get();
-    const lazy_iteration *it = c ? c->iteration : NULL;
+    lazy_iteration *it = c ? c->iteration : NULL;
+    if (it) it->goes_on = lazy_within_iteration(cause);
     if (it && it->by && it->by->ends_iteration && cause != LAZY_ITERATION && !c->replay_log) keep_tensors(c, it, false);
 }
 
@@ -189,6 +190,7 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
     u->step = c->step;
     note_place(it, u, src_intern(src));
     it->by = u;
+    it->last_update = (iteration_place){u->at, u->path};
     it->updated = true;
     c->used.updates++;
     it->op = c->b.block->last;
@@ -284,6 +286,7 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     it->returns_to = returns_to;
     it->what = what;
     if (!it->by) {
+        if (it->updated && it->goes_on) look(c, it);
         if (it->updated || it->n_early == LOOKED_EARLY) return;
         it->n_early++;
         look(c, it);
@@ -316,10 +319,16 @@ size_t lazy_call_noted(const xt_src *src) {
     return note_call(src, false);
 }
 
+/* What stands below the update may be of a later iteration all the same, one that has none: calls above it, by the way
+ * that the program came, lie between. */
 bool lazy_call_is_ahead(size_t call) {
     const lazy_ctx *c = lazy_ctx_there();
     const lazy_iteration *it = c ? c->iteration : NULL;
-    return it && it->by && call >= it->calls_then && call < it->n_calls && lazy_above_update(it, it->calls[call].at);
+    if (!it || !it->by || call < it->calls_then || call >= it->n_calls) return false;
+    bool ahead = lazy_above_update(it, it->calls[call].at);
+    for (size_t i = it->calls_then; i < call && !ahead && it->by->path; i++)
+        ahead = it->calls[i].at.path && lazy_above_update(it, it->calls[i].at);
+    return ahead;
 }
 
 bool lazy_call_is_behind(size_t call) {
@@ -327,6 +336,15 @@ bool lazy_call_is_behind(size_t call) {
     const lazy_iteration *it = c ? c->iteration : NULL;
     bool one = lazy_loop_steps_recorded() == 1 || (it && it->by && it->learned);
     return one && !lazy_call_is_ahead(call);
+}
+
+bool lazy_call_is_late(size_t call) {
+    const lazy_ctx *c = lazy_ctx_there();
+    const lazy_iteration *it = c ? c->iteration : NULL;
+    if (!it || call >= it->n_calls || (it->by && call >= it->calls_then)) return false;
+    for (size_t i = 0; i <= call; i++)
+        if (!lazy_below_last_update(it, it->calls[i].at)) return false;
+    return true;
 }
 
 bool lazy_forward_begins(const xt_src *src) {

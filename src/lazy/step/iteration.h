@@ -16,6 +16,8 @@ typedef struct iteration_places { /* a set; a loop's body has some dozen at most
 bool iteration_places_have(const iteration_places *l, iteration_place p);
 bool lazy_above_update(const lazy_iteration *it, iteration_place p); /* a call there is of the next iteration */
 
+bool lazy_below_last_update(const lazy_iteration *it, iteration_place p);
+
 bool lazy_note_early(lazy_iteration *it, iteration_place p); /* false without memory */
 
 /* By the program itself, of a module, which made the step slots [begin, end), or of what makes none (logging): there
@@ -56,9 +58,11 @@ struct lazy_iteration {
     bool updated;
     iteration_places early; /* calls before that: in a loop they stand above the update */
     size_t n_early;
+    bool goes_on; /* the step ends in the middle of it */
     /* of the loop */
     int n_followed; /* updates that end no step and were followed by one of another optimizer, since one learned */
     int n_marked; /* steps that something else ended behind an update, one after the other */
+    iteration_place last_update; /* where an optimizer has stepped last */
     iteration_places first; /* of the calls that an iteration may begin with */
     iteration_places behind; /* of what is made between the update and those */
     iteration_places differentiated; /* of what backward passes went through, lines alone */

@@ -57,17 +57,23 @@ static bool was_early(const lazy_iteration *it, iteration_place p) {
     return false;
 }
 
-/* > 0: the call stands below the update; < 0 above it; 0: not known. Where updates come every few iterations alone, the
- * calls before the first update stand on both sides of it: that they were early decides last. */
+/* > 0: the call stands below the other one; < 0 above it; 0: not known. */
+static int below(iteration_place p, iteration_place other) {
+    if (p.path && other.path) return call_path_order(p.path, other.path, NULL);
+    if (!p.line || !other.line) return 0;
+    const xt_src *a = src_get(p.line), *b = src_get(other.line);
+    return a->file == b->file && a->func == b->func ? a->line - b->line : 0; /* interned */
+}
+
+/* Of the update. Where updates come every few iterations alone, the calls before the first update stand on both sides
+ * of it: that they were early decides last. */
 static int below_update(const lazy_iteration *it, iteration_place p) {
-    int order = 0;
-    if (p.path && it->by->path)
-        order = call_path_order(p.path, it->by->path, NULL);
-    else if (p.line && it->by->at) {
-        const xt_src *a = src_get(p.line), *b = src_get(it->by->at);
-        order = a->file == b->file && a->func == b->func ? a->line - b->line : 0; /* interned */
-    }
+    int order = below(p, (iteration_place){it->by->at, it->by->path});
     return order ? order : was_early(it, p) ? -1 : 0;
+}
+
+bool lazy_below_last_update(const lazy_iteration *it, iteration_place p) {
+    return below(p, it->last_update) > 0;
 }
 
 bool lazy_above_update(const lazy_iteration *it, iteration_place p) {

@@ -282,7 +282,7 @@ void xt_when_ready_at(const xt_src *src, xt_tensor t, xt_ready_fn fn, void *user
 void lazy_state_when_ready(xt_tensor state, xt_ready_fn fn, void (*failed)(void *), void *user) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
-    if (s && s->value && !c->in_boundary) { /* the step being recorded has changed it */
+    if (s && s->value) { /* the step being recorded has changed it */
         lazy_request_value(src_get(c->b.src), "xt_log", state, fn, failed, user);
         return;
     }

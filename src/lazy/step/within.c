@@ -55,18 +55,20 @@ static bool shares_request(lazy_ctx *c, uint32_t index) {
 }
 
 /* The batch is used again, and so are arrays and what was computed in the step before, where two files are written one
- * after the other. Of what the step computes, the losses, or before there is one what no op has read yet: the others
- * were on the way to them, and to give those out as well would cost memory for every handle of the step. */
+ * after the other. Of what the step computes, the losses, and where there is none yet, or behind the last backward pass
+ * (the next iteration may have begun there), what no op has read: the others were on the way to them, and to give those
+ * out as well would cost memory for every handle of the step. */
 void lazy_hold_in_step(lazy_ctx *c, const xt_src *src) {
     bool ok = true, differentiated = false;
     for (size_t i = 0; i < c->n_step_slots; i++) {
         const lazy_slot *s = &c->slots[c->step_slots[i]];
         differentiated = differentiated || (s->live && s->value && s->is_loss);
     }
+    size_t behind = differentiated ? c->n_swept : 0;
     for (size_t i = 0; i < c->n_step_slots && ok; i++) {
         lazy_slot *s = &c->slots[c->step_slots[i]];
         if (!s->live || s->persistent || s->failed || s->outlives_step) continue;
-        if (s->value && (s->is_loss || (!differentiated && s->value->uses == 0)))
+        if (s->value && (s->is_loss || (i >= behind && s->value->uses == 0)))
             ok = shares_request(c, c->step_slots[i]) ||
                  hold_value(c, c->step_slots[i], "the program, behind a file", src_intern(src));
         else if (s->buf && !s->value)
