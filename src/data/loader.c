@@ -229,6 +229,7 @@ void xt_loader_free(xt_loader *l) {
                              "xt_loader_free: the loader is part of a combined one, which frees it"));
         return;
     }
+    lazy_pass_over(l);
     combined_free(l);
     lazy_disown(l);
     lazy_reset_forget(l);
@@ -310,17 +311,10 @@ static void tell_ended(xt_loader *l) {
             l->ds->name, (long long)l->next, (long long)l->epoch, (long long)l->o.limit);
 }
 
-static void leave_pass(xt_loader *l) {
-    lazy_pass_over(l, l->outer);
-    memset(l->outer, 0, sizeof l->outer);
-    l->in_pass = false;
-}
-
 static bool end_epoch(xt_loader *l) {
     l->next = 0;
     l->epoch++;
-    lazy_pass_ended(l, l->outer);
-    leave_pass(l);
+    lazy_pass_ends(l);
     return false;
 }
 
@@ -376,6 +370,7 @@ static void tell_left(const xt_src *src, xt_loader *l) {
 
 static bool next(const xt_src *src, xt_loader *l, xt_batch *out) {
     lazy_end_if_unseen("xt_next", src);
+    lazy_pass_goes_on(l);
     bool ok = lazy_boundary(LAZY_LOADER, src), end = false;
     lazy_end_if_lost("xt_next", src);
     if (!ok || !loader_fits_mesh(src, l)) return false;
@@ -399,19 +394,16 @@ static bool next(const xt_src *src, xt_loader *l, xt_batch *out) {
     lazy_position *at = lazy_position_of_thread();
     int64_t ours = lazy_share_of(out->size),
             trained = lazy_evaluates() ? 0 : ours; /* a validation's are none of the run's */
-    *at = (lazy_position){out->size,
-                          l->next,
-                          l->epoch,
-                          at->samples + trained,
-                          l->o.pad_last == XT_ON,
-                          at->step,
-                          at->pass,
-                          l,
-                          shard_of(l),
-                          ours - trained,
-                          {at->passes[LAZY_TRAINED], at->passes[LAZY_EVALUATED]}};
-    lazy_batch_given(!l->in_pass, l->outer);
-    l->in_pass = true;
+    const lazy_pass around = {at->loader, at->batch_size, at->batch, at->epoch, at->padded, 0};
+    at->batch_size = out->size;
+    at->batch = l->next;
+    at->epoch = l->epoch;
+    at->samples += trained;
+    at->padded = l->o.pad_last == XT_ON;
+    at->loader = l;
+    at->shard = shard_of(l);
+    at->uncounted = ours - trained;
+    lazy_batch_given(around);
     l->next++;
     return !lazy_pending();
 }
@@ -462,9 +454,11 @@ int64_t xt_loader_epoch(const xt_loader *l) {
 
 /* The pass of this thread's loop, which a pass in between has put back where it was. */
 static bool goes_on(const xt_loader *l) {
-    const lazy_pass *p = lazy_position_of_thread()->passes;
-    for (int k = 0; k < 2; k++)
-        if (p[k].loader == l && p[k].epoch == l->epoch && p[k].batch + 1 == l->next) return true;
+    const lazy_position *at = lazy_position_of_thread();
+    for (int i = 0; i < at->n_open; i++) {
+        const lazy_pass *p = &at->open[i].at;
+        if (p->loader == l && p->epoch == l->epoch && p->batch + 1 == l->next) return true;
+    }
     return false;
 }
 
@@ -475,7 +469,7 @@ void xt_loader_set_epoch(xt_loader *l, int64_t epoch, int64_t batch) {
     l->epoch = epoch < 0 ? 0 : epoch;
     l->next = batch < 0 ? 0 : batch;
     l->updates = -1;
-    if (!goes_on(l)) leave_pass(l);
+    if (!goes_on(l)) lazy_pass_over(l);
 }
 
 int64_t loader_readers(const xt_loader *l) {

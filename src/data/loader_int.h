@@ -40,8 +40,6 @@ struct xt_loader {
     src_id made; /* the line that made it */
     bool told_short, told_ended, told_left;
     int64_t updates; /* optimizer steps of the thread at the last batch; -1: the next place was set */
-    bool in_pass; /* it has given a batch since it began */
-    lazy_pass outer[2]; /* see lazy_batch_given */
     atomic_flag in_next; /* xt_next is under way */
     /* Workers. Batches are numbered from where the workers began; number t waits in ring[t % capacity]. Invariant:
      * taken <= t < taken + capacity for every batch that is claimed or filled, so a place is free when its batch is

@@ -500,11 +500,15 @@ typedef struct lazy_observer {
     /* The noted calls before number `calls` (lazy_call_noted) are of an iteration that is over, though its step goes
      * on. */
     void (*came_round)(void *user, size_t calls);
-    /* it has no more batches; the last one's boundary has been. outer: see lazy_batch_given */
+    /* it has no more batches; the last one's boundary has been. outer[kind]: what of either kind it came within; loader
+     * NULL: nothing */
     void (*pass_ended)(void *user, const void *loader, const lazy_pass *outer);
+    /* it came within one of its kind over `outer`, which goes on */
+    void (*pass_left)(void *user, const void *loader, const void *outer, int kind);
 } lazy_observer;
 xt_status lazy_observe(const lazy_observer *o);
 void lazy_pass_ended(const void *loader, const lazy_pass outer[static 2]); /* tells them */
+void lazy_pass_left(const void *loader, const void *outer, int kind);
 /* fn() on a thread that ends by itself, while it still has all that it made. Once per process. */
 void lazy_at_thread_end(void (*fn)(void));
 /* fn(user, ...) when the device has finished the program of the step that ends at the next boundary; finished_ns is
@@ -583,6 +587,12 @@ typedef struct lazy_shard {
     src_id made; /* the line of xt_loader_new */
 } lazy_shard;
 enum { LAZY_TRAINED, LAZY_EVALUATED };
+enum { LAZY_OPEN_PASSES = 6 }; /* passes within passes; what lies deeper comes within none */
+typedef struct lazy_open_pass {
+    lazy_pass at;
+    int kind;
+    lazy_pass around; /* the newest batch of all as it began */
+} lazy_open_pass;
 typedef struct lazy_position {
     int64_t batch_size, batch, epoch, samples; /* samples: of this rank, since the start of the run */
     /* the loader fills up its last batch: batch_size is no constant of the program */
@@ -597,13 +607,17 @@ typedef struct lazy_position {
     /* Of the training, and of an evaluation, whichever has given the newest batch. Behind a pass that came within
      * another one of its kind, that one goes on. */
     lazy_pass passes[2];
+    lazy_open_pass open[LAZY_OPEN_PASSES]; /* that are not over; each comes within those before it */
+    int n_open;
 } lazy_position;
 lazy_position *lazy_position_of_thread(void);
-/* The position is at a new batch. `outer`, the loader's: as its pass begins, what of either kind that comes within;
- * loader NULL: nothing. */
-void lazy_batch_given(bool begins, lazy_pass outer[static 2]);
-/* The loader's pass has ended (observers are told before), or was left: the next one begins anew. */
-void lazy_pass_over(const void *loader, const lazy_pass outer[static 2]);
+/* The loader is asked for a batch: passes that came within its own were left. */
+void lazy_pass_goes_on(const void *loader);
+/* The position is at a new batch; `around`: where it was. */
+void lazy_batch_given(lazy_pass around);
+/* The loader's pass has ended (observers are told first), or was left: the next one begins anew. */
+void lazy_pass_ends(const void *loader);
+void lazy_pass_over(const void *loader);
 /* What reports call the step: a trainer's optimizer step, which validations do not count in; in a loop of one's own
  * `step`, which counts boundaries. */
 int64_t lazy_shown_step(int64_t step);

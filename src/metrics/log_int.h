@@ -186,6 +186,7 @@ void log_plain_stage(log_engine *e); /* the stage is the one that the modules' m
 void log_plain_before(log_engine *e, lazy_cause cause); /* a boundary, and log_record_step after it */
 void log_plain_after(log_engine *e, lazy_cause cause);
 void log_plain_pass_ended(log_engine *e, const void *loader, const lazy_pass *outer);
+void log_plain_pass_left(log_engine *e, const void *loader, const void *outer, int kind);
 void log_plain_last_rows(log_engine *e, bool may_run); /* may_run: a boundary, be it one that opens the device */
 void log_plain_tell_lost(const log_engine *e); /* the program ends, and nobody will write them */
 /* `metric` is logged again, and what is pending of it is of an iteration, or of a micro-batch, that is over, though its

@@ -224,7 +224,7 @@ void log_plain_after(log_engine *e, lazy_cause cause) {
 
 /* A loader of batches that nothing was logged of ends no pass, be it a validation's within an epoch of training. Nor
  * does one whose pass came within that of another loader, if values of both are there: all of them are of the outer
- * one's epoch. What was logged before any batch is of the first pass. */
+ * one's epoch, as are those of a pass that was left. What was logged before any batch is of the first pass. */
 static void end_stage(log_engine *e, log_stage s, const void *loader, const lazy_pass *outer) {
     log_set *set = &e->sets[s];
     int kind = s == LOG_VALIDATE ? LAZY_EVALUATED : LAZY_TRAINED;
@@ -241,6 +241,12 @@ void log_plain_pass_ended(log_engine *e, const void *loader, const lazy_pass *ou
     if (e->sets[LOG_TRAIN].loader == loader) log_behind_send(&e->sets[LOG_TRAIN]);
     end_stage(e, LOG_TRAIN, loader, outer);
     end_stage(e, LOG_VALIDATE, loader, outer);
+}
+
+void log_plain_pass_left(log_engine *e, const void *loader, const void *outer, int kind) {
+    log_set *set = &e->sets[kind == LAZY_EVALUATED ? LOG_VALIDATE : LOG_TRAIN];
+    if (set->loader == loader) set->loader = outer;
+    if (set->first_loader == loader) set->first_loader = outer;
 }
 
 /* The stage's metric has values that the end would write: recorded ones, or such as the last step has noted. */

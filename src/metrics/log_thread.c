@@ -44,6 +44,12 @@ static void pass_ended(void *user, const void *loader, const lazy_pass *outer) {
     if (e && !e->manual) log_plain_pass_ended(e, loader, outer);
 }
 
+static void pass_left(void *user, const void *loader, const void *outer, int kind) {
+    (void)user;
+    log_engine *e = log_engine_peek();
+    if (e && !e->manual) log_plain_pass_left(e, loader, outer, kind);
+}
+
 static void finish(void *user) {
     (void)user;
     log_engine *e = log_engine_peek();
@@ -110,8 +116,11 @@ static bool observe_boundaries(void) {
     xt_status s = NULL;
     pthread_mutex_lock(&lock);
     if (!done)
-        s = lazy_observe(
-            &(lazy_observer){.before = before, .after = after, .came_round = came_round, .pass_ended = pass_ended});
+        s = lazy_observe(&(lazy_observer){.before = before,
+                                          .after = after,
+                                          .came_round = came_round,
+                                          .pass_ended = pass_ended,
+                                          .pass_left = pass_left});
     if (!done && !s) {
         lazy_at_thread_end(thread_ends);
         lazy_at_unfinished(unfinished);

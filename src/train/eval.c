@@ -13,7 +13,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass kind, xt_loader
     log_stage stage = kind == PASS_TEST ? LOG_TEST : LOG_VALIDATE;
     void (*step)(xt_module *, xt_batch, void *) =
         stage == LOG_TEST && task->test_step ? task->test_step : task->validation_step;
-    lazy_position train_at = *lazy_position_of_thread();
+    lazy_position train_at = *lazy_position_of_thread(), here = train_at;
     int64_t done = 0;
     loader_pass outer = loader_mark(l), pass = {l, 0, -1};
     if (outer.next > 0) xt_loader_set_epoch(l, 0, 0); /* another pass is within an epoch of it */
@@ -35,7 +35,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass kind, xt_loader
         log_window_begin(); /* a step of a validation is a batch */
         t->in_step = true;
         lazy_batch_ahead(true);
-        const lazy_position here = *lazy_position_of_thread(); /* hooks and the step may go over loaders of their own */
+        here = *lazy_position_of_thread(); /* hooks and the step may go over loaders of their own */
         hooks_batch(t, src, &b);
         hooks_batch_begin(t, kind, &b);
         *lazy_position_of_thread() = here;
@@ -51,6 +51,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass kind, xt_loader
     if (cut && !lazy_pending()) lazy_boundary(LAZY_EVAL, src);
     if (cut || lazy_pending()) xt_loader_set_epoch(l, 0, 0); /* else it stands at its begin again, reading ahead */
     loader_return(&outer);
+    *lazy_position_of_thread() = here; /* rows are of the last batch */
     if (!lazy_pending() && kind != PASS_SANITY) {
         log_emit(stage, false, t->global_step); /* values logged with on_step: of the last batch */
         log_emit(stage, true, t->global_step);

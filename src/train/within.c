@@ -36,6 +36,7 @@ train_outer train_enter(xt_trainer *t, const xt_task *task) {
     if (was.within) was.task = t->own_task;
     if (log_step_waits()) lazy_boundary(LAZY_EVAL, src_get(t->src)); /* with what is logged in it */
     was.logging = train_log_enter(t);
+    lazy_position_of_thread()->n_open = 0; /* its passes come within none of the loop's */
     lazy_loop_steps_pause(true);
     train_take_task(t, task);
     under_way = t;

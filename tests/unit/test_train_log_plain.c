@@ -265,6 +265,52 @@ static void odd_loops(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* Other loaders within a pass that are left, or taken in turn with its own: the epoch is that of the outer loop. */
+typedef enum inner { LEFT, LEFT_EVALUATING, IN_TURN, SHORTER_IN_TURN, INNERS } inner;
+static void check_inner(const char *run, int which, int every) {
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_loader *train = data(4), *other = data(which == SHORTER_IN_TURN ? 3 : which == LEFT ? 20 : 4);
+    int64_t size = xt_loader_batch_size(train);
+    xt_log_every_n_steps(every);
+    char steps[1024] = "", ends[1024] = "";
+    for (int epoch = 0, step = 0; epoch < 3; epoch++) {
+        for (xt_batch b, c; xt_next(train, &b); step++) {
+            /* in the training's mode the other one's samples are trained on, those of one left behind its row */
+            int64_t samples = size * (step + 1) * (which == LEFT_EVALUATING ? 1 : 2);
+            if (which >= IN_TURN) {
+                if (!xt_next(other, &c)) xt_next(other, &c);
+                train_step(&p, c.x);
+                xt_log_value("x", b.index);
+            } else {
+                train_step(&p, b.x);
+                xt_log_value("x", b.index);
+                if (which == LEFT_EVALUATING) xt_eval(p.m);
+                for (; xt_next(other, &c);) {
+                    xt_forward(p.m, c.x);
+                    break;
+                }
+                if (which != LEFT) xt_loader_set_epoch(other, 0, 0);
+                if (which == LEFT_EVALUATING) xt_train(p.m);
+            }
+            xt_log_value("e", b.index, .on_step = XT_OFF, .on_epoch = XT_ON);
+            add(steps, sizeof steps, "train/step@%d:%d.%d.%d", step + 1, epoch, (int)b.index,
+                (int)(samples - (which == LEFT ? size : 0)));
+            if (b.index == 3) add(ends, sizeof ends, "train/epoch@%d:%d.3.%d", step + 1, epoch, (int)samples);
+        }
+    }
+    xt_finish();
+    same("x", places_of(run, "x"), steps);
+    same("e", places_of(run, "e"), ends);
+    same("e's values", rows_of(run, "e"), "train/epoch@4=1.5 train/epoch@8=1.5 train/epoch@12=1.5");
+}
+
+static void inner_loaders_end_no_epoch(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    for (int which = 0; which < INNERS; which++) in_a_child(check_inner, which, 1);
+    assert_int_equal(wrong, 0);
+}
+
 /* --- behind a compiled call --- */
 static plain *compiled;
 static xt_tensor compiled_step(const xt_tensor *in, int n, void *user) {
@@ -638,6 +684,7 @@ int main(void) {
                                        T(rows_say_where_the_loop_was),
                                        T(passes_have_rows),
                                        T(odd_loops),
+                                       T(inner_loaders_end_no_epoch),
                                        T(what_follows_a_call_is_of_its_step),
                                        T(what_follows_calls_runs_no_program_a_step),
                                        T(dropped_values_are_logged),

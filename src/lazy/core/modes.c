@@ -28,6 +28,8 @@ static void stepped(lazy_ctx *c, struct lazy_mode *m) {
         at->uncounted = 0;
         if (at->loader && at->loader == at->passes[LAZY_EVALUATED].loader)
             at->passes[LAZY_TRAINED] = at->passes[LAZY_EVALUATED];
+        for (int i = 0; i < at->n_open; i++)
+            if (at->open[i].at.loader == at->loader) at->open[i].kind = LAZY_TRAINED;
     }
     m->trains = m->evaluates;
     m->stepped = true;

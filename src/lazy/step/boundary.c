@@ -397,6 +397,11 @@ void lazy_pass_ended(const void *loader, const lazy_pass outer[static 2]) {
         if (observer(i)->pass_ended) observer(i)->pass_ended(observer(i)->user, loader, outer);
 }
 
+void lazy_pass_left(const void *loader, const void *outer, int kind) {
+    for (const lazy_listener *i = lazy_listener_first(&observers); i; i = lazy_listener_next(i))
+        if (observer(i)->pass_left) observer(i)->pass_left(observer(i)->user, loader, outer, kind);
+}
+
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
     int64_t step = c->step;
     if (counts) {
