@@ -291,12 +291,12 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     for (size_t i = 0; i < t->n_callbacks && !s; i++)
         if (t->callbacks[i]->d.fit_start && !callback_rests(t, t->callbacks[i]))
             TRAIN_HOOK(s =, t, t->callbacks[i], d.fit_start, t);
-    if (!s && task->on_fit_start) task->on_fit_start(t->net, task->user);
+    if (!s && task->on_fit_start) TRAIN_APART(task->on_fit_start(t->net, task->user));
     log_artifacts_send();
     t->validated_ns = clock_ns();
     bool ok = !s && sanity(t, src);
     log_set_place(LOG_BETWEEN, LOG_TRAIN);
-    if (ok && task->on_train_start) task->on_train_start(t->net, task->user);
+    if (ok && task->on_train_start) TRAIN_APART(task->on_train_start(t->net, task->user));
     if (ok) log_between_send(t->global_step);
     if (ok) tell_evaluating(t);
     ok = ok && fit_epochs(t, src);

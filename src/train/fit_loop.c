@@ -431,7 +431,7 @@ static bool finish_epoch(loop *l) {
         t->position.batch = 0;
         schedules_epoch(t);
     }
-    if (task->on_train_epoch_end) task->on_train_epoch_end(t->net, t->epoch, task->user);
+    if (task->on_train_epoch_end) TRAIN_APART(task->on_train_epoch_end(t->net, t->epoch, task->user));
     TRAIN_CALL_OWN(t, true, epoch_end, t);
     log_between_send(t->global_step);
     TRAIN_CALL_OWN(t, false, epoch_end, t);
@@ -469,7 +469,7 @@ static bool run_epoch(loop *l) {
     train_stand(t);
     log_set_place(LOG_BETWEEN, LOG_TRAIN);
     TRAIN_CALL(t, epoch_start, t);
-    if (task->on_train_epoch_start) task->on_train_epoch_start(t->net, t->epoch, task->user);
+    if (task->on_train_epoch_start) TRAIN_APART(task->on_train_epoch_start(t->net, t->epoch, task->user));
     log_between_send(t->global_step);
     bool ok = run_batches(l);
     if (ok) make_tensors(t); /* of a stream only now it is known that it has no more */

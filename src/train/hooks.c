@@ -3,13 +3,13 @@
  * find what these logged. */
 #include "train/train_int.h"
 
-#define TASK_CALL(t, hook, ...)                                                       \
-    do {                                                                              \
-        if ((t)->task->hook) (t)->task->hook((t)->net, __VA_ARGS__, (t)->task->user); \
+#define TASK_CALL(t, hook, ...)                                                                    \
+    do {                                                                                           \
+        if ((t)->task->hook) TRAIN_APART((t)->task->hook((t)->net, __VA_ARGS__, (t)->task->user)); \
     } while (0)
-#define TASK_TELL(t, hook)                                               \
-    do {                                                                 \
-        if ((t)->task->hook) (t)->task->hook((t)->net, (t)->task->user); \
+#define TASK_TELL(t, hook)                                                            \
+    do {                                                                              \
+        if ((t)->task->hook) TRAIN_APART((t)->task->hook((t)->net, (t)->task->user)); \
     } while (0)
 
 void hooks_setup(xt_trainer *t, const char *stage) {

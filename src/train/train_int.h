@@ -219,14 +219,21 @@ xt_status train_set_option(xt_trainer *t, const char *name, const char *value);
 /* of an option that is not there: what Lightning's is called here; takes s */
 xt_status train_explain_name(xt_status s, const char *name);
 
+/* A hook may go over loaders of its own: behind it the thread is where the trainer has left it. */
+#define TRAIN_APART(call)                                       \
+    do {                                                        \
+        const lazy_position here_ = *lazy_position_of_thread(); \
+        call;                                                   \
+        *lazy_position_of_thread() = here_;                     \
+    } while (0)
 /* callback.c: what a callback of the library's records has the line that made it (else the trainer's); gives what
  * src_called_from was. */
 const xt_src *callback_enters(const xt_trainer *t, const xt_callback *c);
-#define TRAIN_HOOK(gives, t, c, hook, ...)              \
-    do {                                                \
-        const xt_src *outer_ = callback_enters(t, (c)); \
-        gives(c)->hook(__VA_ARGS__, (c)->user);         \
-        src_called_from = outer_;                       \
+#define TRAIN_HOOK(gives, t, c, hook, ...)                   \
+    do {                                                     \
+        const xt_src *outer_ = callback_enters(t, (c));      \
+        TRAIN_APART(gives(c)->hook(__VA_ARGS__, (c)->user)); \
+        src_called_from = outer_;                            \
     } while (0)
 /* Calls the hook of every callback, in order. */
 #define TRAIN_CALL(t, hook, ...)                                                      \
