@@ -2,11 +2,12 @@
 """Rows of drawn loops and fits beside a model of what they are to have.
 
 rows.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each even seed draws a loop without a trainer, out of passes over
-loaders, validations behind a pass, within one and left early, updates every few batches, and log calls at every place
-of it, each in some of its turns only, and another one in which an optimizer steps several times a batch; each odd one a
-fit and a test whose hooks log. It is written as C and run, and walked through here. Every row of its metrics.csv must
-have the step, the epoch, the batch, the samples and the value that the walk has. What differs is printed with its seed,
-by which it is tried again; ROWS_SHOW=1 prints the C."""
+loaders, passes within a pass and left early, two loaders in turn, validations behind a pass, within one and left early,
+updates every few batches, files, and log calls at every place of it, each in some of its turns only; another one in
+which an optimizer steps several times a batch; and one over no loader that writes files in its iterations. Each odd one
+draws a fit and a test whose hooks log, some behind a pass of their own. It is written as C and run, and walked through
+here. Every row of its metrics.csv must have the step, the epoch, the batch, the samples and the value that the walk
+has. What differs is printed with its seed, by which it is tried again; ROWS_SHOW=1 prints the C."""
 import csv, glob, os, random, re, shutil, subprocess, sys
 
 build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])
@@ -35,6 +36,9 @@ static void train_alone(int steps) {
         xt_backward(xt_mean(xt_forward(m, b.x)));
         xt_optimizer_step(o);
     }
+}
+static void save(void) {
+    if (xt_save(m, "m.safetensors")) exit(6);
 }
 static xt_tensor one(int v) {
     float f = (float)v;
@@ -99,11 +103,16 @@ class Walk:
         self.every, self.n, self.updates, self.samples = every, 0, 0, 0
         self.sets, self.places = (Set(), Set()), [Place(), Place()]
         self.stage, self.pending, self.updated, self.turned, self.rows = 0, [], False, False, []
-        self.counts, self.outer = {}, {}
+        self.counts, self.open = {}, []  # passes that are not over: [loader, place, stage, what was newest before]
+        # what the loop is at: a batch, or an iteration; and where a file ended the step of the newest update
+        self.at, self.ended = None, None
 
     def visit(self, site):
         self.counts[site] = self.counts.get(site, 0) + 1
         return self.counts[site] - 1
+
+    def is_late(self):
+        return self.ended is not None and self.ended == self.at and not self.updated
 
     def log(self, name, weight):
         self.n += 1
@@ -138,7 +147,8 @@ class Walk:
             self.row(stage, "epoch", self.where(stage))
         s.epoch, s.fresh, s.begins = {}, False, True
 
-    def boundary(self):
+    def boundary(self, within=False):
+        late = self.is_late() and any(p[0].stage == 0 for p in self.pending)
         for stage in 0, 1:
             s, took = self.sets[stage], [p for p in self.pending if p[0].stage == stage]
             if not took:
@@ -156,8 +166,11 @@ class Walk:
                        self.places[1 if self.places[1].loader else 0].batch, self.samples)
         self.pending = []
         self.sets[1].begins = True
+        if late:
+            self.sets[0].begins = True
         if self.updated:
             self.sets[0].begins, self.updated = True, False
+            self.ended = self.at if within else None
             if self.updates % self.every == 0:
                 self.row(0, "step", self.where(0))
         if self.turned:
@@ -166,26 +179,64 @@ class Walk:
         if self.sets[0].fresh and self.places[0].over == self.updates:
             self.end_pass(0)
 
+    def file(self):
+        """Ends the step, but not the iteration."""
+        self.boundary(True)
+
     def turn(self, stage):
         if self.stage == 1 and stage == 0:
             self.turned = True
         self.stage = stage
 
-    def next(self, loader, first):
+    def outer(self, i, stage):
+        """What the open pass number i comes within, of a stage."""
+        return next((p for _, p, s, _ in reversed(self.open[:i]) if s == stage and p.over is None), None)
+
+    def goes_on(self, loader):
+        """What came within its pass was left."""
+        while any(o[0] is loader for o in self.open[:-1]):
+            self.leave_innermost()
+
+    def leave_innermost(self):
+        loader, _, stage, _ = self.open[-1]
+        outer, s = self.outer(-1, stage), self.sets[stage]
+        if outer:
+            s.loader = outer.loader if s.loader is loader else s.loader
+            s.first = outer.loader if s.first is loader else s.first
+        self.pop()
+
+    def pop(self):
+        loader, _, _, before = self.open.pop()
+        for stage in 0, 1:
+            if self.places[stage].loader is loader:
+                outer = self.outer(len(self.open), stage)
+                if outer and self.places[stage].over is None:
+                    self.places[stage] = outer
+                else:
+                    self.places[stage].leave(self.updates)
+        if self.open and self.at and self.at[0] is loader and before:
+            self.at = before
+
+    def next(self, loader):
+        self.goes_on(loader)
         self.boundary()
-        if first:  # which passes this one comes within
-            self.outer[loader] = [p if p.loader not in (None, loader) and p.over is None else None for p in self.places]
         if loader.next < len(loader.sizes):
             size = loader.sizes[loader.next]
             if self.stage == 0:
-                self.places[1].leave(self.updates)
+                for p in [self.places[1]] + [p for _, p, s, _ in self.open if s == 1]:
+                    p.leave(self.updates)
             self.places[self.stage] = Place(loader, loader.epoch, loader.next, size)
+            if not self.open or self.open[-1][0] is not loader:
+                self.open.append([loader, None, 0, self.at])
+            self.open[-1][1:3] = [self.places[self.stage], self.stage]
+            self.at = (loader, loader.epoch, loader.next)
             if self.stage == 0:
                 self.samples += size
             loader.next += 1
             return True
+        here = [i for i, o in enumerate(self.open) if o[0] is loader]
         for stage in 0, 1:
-            s, outer = self.sets[stage], self.outer[loader][stage]
+            s, outer = self.sets[stage], self.outer(here[0], stage) if here else None
             if s.fresh and self.places[stage].loader is loader and s.loader in (None, loader):
                 if outer and s.first not in (None, loader):
                     s.loader = outer.loader
@@ -196,12 +247,12 @@ class Walk:
         return False
 
     def leave(self, loader):
-        for stage in 0, 1:
-            if self.places[stage].loader is loader:
-                if self.outer[loader][stage] and self.places[stage].over is None:
-                    self.places[stage] = self.outer[loader][stage]
-                else:
-                    self.places[stage].leave(self.updates)
+        self.goes_on(loader)
+        if self.open and self.open[-1][0] is loader:
+            self.leave_innermost()
+        for place in self.places:
+            if place.loader is loader:
+                place.leave(self.updates)
 
     def finish(self):
         if self.pending:
@@ -261,6 +312,10 @@ class Line:
 
 
 class Pass:
+    """`left`: behind the batch of that number, and the next one begins anew; EACH: behind any, and the next goes on."""
+
+    EACH = -1
+
     def __init__(self, loader, body, left=None):
         self.loader, self.body, self.left = loader, body, left
 
@@ -269,22 +324,20 @@ class Pass:
         text = deep + "for (xt_batch %s; xt_next(%s, &%s);) {\n" % (b, self.loader.name, b)
         text += "".join(s.c(deep + "    ") for s in self.body)
         if self.left is not None:
-            text += deep + "    if (%s.index == %d) break;\n" % (b, self.left)
+            when = "" if self.left == Pass.EACH else "if (%s.index == %d) " % (b, self.left)
+            text += deep + "    " + when + "break;\n"
         return text + deep + "}\n" + (
             deep + "xt_loader_set_epoch(%s, xt_loader_epoch(%s), 0);\n" % (self.loader.name, self.loader.name)
-            if self.left is not None else "")
+            if self.left not in (None, Pass.EACH) else "")
 
     def walk(self, w):
-        first = True
-        while w.next(self.loader, first):
-            first = False
+        while w.next(self.loader):
             for s in self.body:
                 s.walk(w)
-            if self.left is not None and self.loader.next - 1 == self.left:
+            if self.left in (Pass.EACH, self.loader.next - 1):
                 break
-        if self.left is not None:
-            if self.loader in w.outer:
-                w.leave(self.loader)
+        if self.left not in (None, Pass.EACH):
+            w.leave(self.loader)
             self.loader.next = 0
 
 
@@ -320,6 +373,13 @@ class Times:
                 s.walk(w)
 
 
+def files(r, body, share):
+    """Files at some places of an iteration, in some turns only."""
+    while r.random() < share:
+        body.insert(r.randint(0, len(body)), Some(r, [Line("save();", Walk.file)]))
+        share = 0.6
+
+
 def draw(r):
     trained = [Name(r, "t%d" % k, 0) for k in range(3)]
     validated = [Name(r, "v%d" % k, 1) for k in range(3)]
@@ -328,6 +388,10 @@ def draw(r):
 
     def logs(names, most=2, once=False):
         return [Log(r, names, once) for _ in range(r.choice([0, 0, 1, 1, most]))]
+
+    def other():
+        loaders.append(Loader(r, "other%d" % len(loaders)))
+        return loaders[-1]
 
     forward = "xt_mean(xt_forward(m, b%d.x))"
 
@@ -364,6 +428,17 @@ def draw(r):
     if r.random() < 0.8:
         epoch += [Some(r, evaluation())]
     epoch += logs(trained, 1)
+    if r.random() < 0.15:  # a batch of another loader behind each update, be it of a validation in training mode
+        behind = next(i for i, s in enumerate(body) if isinstance(s, Line) and "xt_optimizer_step" in s.text) + 1
+        body.insert(r.randint(behind, len(body)), Pass(other(), r.choice([[], logs(trained)]), Pass.EACH))
+    if r.random() < 0.1:  # two loaders in turn
+        second = other()
+        body.insert(0, Line("xt_batch b9; if (!xt_next(%s, &b9)) xt_next(%s, &b9);" % (second.name, second.name),
+                            lambda w: w.next(second) or w.next(second)))
+        for line in body:
+            if isinstance(line, Line):
+                line.text = line.text.replace("b8.x", "b9.x")
+    files(r, body, 0.25)
     program = [Times(r.randint(1, 4), epoch)] + logs(trained, 1)
     return trained + validated, loaders, program, every
 
@@ -429,10 +504,45 @@ class Turns:
 
     def walk(self, w):
         for i in range(self.times):
-            if i:
+            if w.updated or (w.is_late() and w.pending):
                 w.boundary()
+            w.at = i
             for s in self.body:
                 s.walk(w)
+
+
+class Bare:
+    """A loop over no loader that writes files within its iterations. Marks end its steps, or nothing else does."""
+
+    def __init__(self, r):
+        self.names, self.marks = [Name(r, "t%d" % k, 0) for k in range(4)], r.random() < 0.3
+        self.every, accumulate = r.choice([1, 1, 2, 3]), r.choice([1, 1, 1, 2, 3])
+        Log.sites += 1
+        updates = Log.sites
+
+        def update(w):
+            if w.visit(updates) % accumulate == accumulate - 1:
+                w.updates, w.updated = w.updates + 1, True
+
+        body = self.logs(r) + [Line("xt_tensor loss = xt_mean(xt_forward(m, one(i)));", lambda w: None)] + self.logs(r)
+        body += [Line("xt_backward(loss);", lambda w: None)] + self.logs(r)
+        body += [Line("if (site[%d]++ %% %d == %d) xt_optimizer_step(o);" % (updates, accumulate, accumulate - 1),
+                      update)] + self.logs(r)
+        files(r, body, 1)
+        self.program = [Turns(r.randint(4, 9), body + ([Line("xt_mark_step();", Walk.boundary)] if self.marks else []))]
+
+    def logs(self, r):
+        return [Log(r, self.names) for _ in range(r.choice([0, 1, 1, 2]))]
+
+    def write(self, seed):
+        return write(seed, self.names, [], self.program, self.every)
+
+    def walk(self):
+        walk = Walk(self.every)
+        for s in self.program:
+            s.walk(walk)
+        walk.finish()
+        return walk.rows
 
 
 class Several:
@@ -505,6 +615,7 @@ HOOKS = {  # stage, and the hook's C: its parameters but for the last, which is 
     "on_test_start": (5, "xt_module *net"),
     "on_test_end": (5, "xt_module *net"),
 }
+WITHIN = ["training_step", "on_after_backward", "on_before_optimizer_step", "validation_step", "test_step"]
 STAGES = ("train", "validate", "test")
 
 
@@ -529,12 +640,18 @@ class Fit:
             self.hooks[hook] = [Log(r, self.names[group], group > 2) for _ in range(r.choice([0, 0, 1, 1, 2]))]
             for log in self.hooks[hook]:
                 log.weight = None if group > 2 else log.weight
+        # hooks that go over a loader of their own before they log, which is nothing to the fit
+        self.own, passes = Loader(r, "own"), r.random() < 0.4
+        self.passing = [hook for hook in HOOKS if hook not in WITHIN and passes and r.random() < 0.4]
 
     def write(self, seed):
-        text = helpers(sum(self.names, [])) + "static int site_LOOP[%d];\n" % (Log.sites + 1)
+        text = helpers(sum(self.names, []))
+        text += "static int site_LOOP[%d];\nstatic xt_loader *own_LOOP;\n" % (Log.sites + 1)
         for hook, (_, parameters) in HOOKS.items():
             text += "static %s %s_LOOP(%s, void *user) {\n" % (
                 "xt_tensor" if hook == "training_step" else "void", hook, parameters)
+            if hook in self.passing:
+                text += "    for (xt_batch own; xt_next(own_LOOP, &own);) {\n    }\n"
             text += "".join(log.c("    ").replace("site[", "site_LOOP[") for log in self.hooks[hook])
             if "step" in hook.split("_")[-1] and "b" in parameters.split():
                 text += "    %sxt_forward(net, b.x)%s;\n" % (
@@ -549,6 +666,7 @@ static void loop_LOOP(void) {
 """ % ", ".join(".%s = %s_LOOP" % (hook, hook) for hook in HOOKS if hook != "step_end")
         for l in (self.train, self.val, self.test):
             text += "    xt_loader *%s = data(%d, %d, %d);\n" % (l.name, l.samples, l.batch, l.pads)
+        text += "    own_LOOP = data(%d, %d, %d);\n" % (self.own.samples, self.own.batch, self.own.pads)
         text += """    xt_trainer *t = NULL;
     for (int whole = %d; whole < 2; whole++) {
         t = xt_trainer_new(.max_epochs = whole ? %d : %d, .accumulate_grad_batches = %d, .log_every_n_steps = %d,
@@ -701,9 +819,10 @@ for seed in range(first, first + count):
     drawn[str(seed)] = Fit(r) if seed % 2 else Loop(r)
     text += drawn[str(seed)].write(seed)
     if seed % 2 == 0:
-        Log.sites = 0
-        drawn["%d_several" % seed] = Several(random.Random(seed))
-        text += drawn["%d_several" % seed].write("%d_several" % seed)
+        for name, kind in ("several", Several), ("bare", Bare):
+            Log.sites = 0
+            drawn["%d_%s" % (seed, name)] = kind(random.Random(seed))
+            text += drawn["%d_%s" % (seed, name)].write("%d_%s" % (seed, name))
 text += "static void (*const loops[])(void) = {%s};\n" % ", ".join("loop_%s" % s for s in drawn)
 text += """int main(int argc, char **argv) {
     (void)argc;
