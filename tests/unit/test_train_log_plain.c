@@ -518,6 +518,35 @@ static void files_within_iterations_mix_no_steps(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* A file between the updates of two optimizers parts no step of the loop's. */
+static void check_two(const char *run, int which, int every) {
+    plain p = {xt_module_new(net, NULL), NULL}, q = {xt_module_new(net, NULL), NULL};
+    xt_loader *train = data(6);
+    float ones[2] = {1, 1};
+    char path[400];
+    snprintf(path, sizeof path, "%s.safetensors", run);
+    xt_log_every_n_steps(1);
+    for (int i = 0; i < 6; i++) {
+        xt_batch b = {.x = xt_from_array(ones, XT_F32, 2, 1)};
+        if (which) xt_next(train, &b);
+        xt_log_value("x", i);
+        train_step(&p, b.x);
+        if (i % every == every - 1) same("xt_save", xt_save(p.m, path) ? "fails" : "", "");
+        train_step(&q, b.x);
+    }
+    xt_finish();
+    same("an error", xt_error() ? xt_status_message(xt_error()) : "", "");
+    same("x", rows_of(run, "x"),
+         "train/step@1=0 train/step@2=1 train/step@3=2 train/step@4=3 train/step@5=4 train/step@6=5");
+}
+static void files_between_two_updates_part_no_steps(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    for (int which = 0; which < 2; which++)
+        for (int every = 1; every < 4; every++) in_a_child(check_two, which, every);
+    assert_int_equal(wrong, 0);
+}
+
 /* --- a fit behind a loop --- */
 static xt_tensor fit_step(xt_module *m, xt_batch b, void *user) {
     (void)user;
@@ -690,6 +719,7 @@ int main(void) {
                                        T(dropped_values_are_logged),
                                        T(a_save_before_the_log_call_mixes_no_steps),
                                        T(files_within_iterations_mix_no_steps),
+                                       T(files_between_two_updates_part_no_steps),
                                        T(a_fit_ends_the_loop_before_it),
                                        T(a_fit_between_passes_has_its_own_steps),
                                        T(a_thread_ends),

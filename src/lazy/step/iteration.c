@@ -91,8 +91,17 @@ static void before_boundary(void *user, lazy_cause cause) {
     if (it && it->by && it->by->ends_iteration && cause != LAZY_ITERATION && !c->replay_log) keep_tensors(c, it, false);
 }
 
+/* What follows is of the same iteration: another optimizer that steps there begins no step of the loop's. */
+static void after_boundary(void *user, lazy_cause cause, int64_t step, bool ok) {
+    (void)user, (void)ok;
+    lazy_ctx *c = lazy_ctx_there();
+    if (!c || !lazy_within_iteration(cause) || c->loop_steps.step_plus_1 != step + 1) return;
+    c->loop_steps.step_plus_1 = c->step + 1;
+    c->loop_steps.recorded = 0;
+}
+
 static void observe(void) {
-    xt_status s = lazy_observe(&(lazy_observer){.before = before_boundary});
+    xt_status s = lazy_observe(&(lazy_observer){.before = before_boundary, .after = after_boundary});
     if (s) lazy_fail(s);
 }
 
