@@ -124,10 +124,14 @@ xt_tensor log_samples(const xt_src *src, const log_set *set) {
     return lazy_scalar_from(src, XT_F32, samples_now, (void *)(uintptr_t)set);
 }
 
+/* The samples are those of the batch that the call was at, which the step's end may be beyond; in a compiled function
+ * they are each call's. */
 static void enter_numbers(const xt_src *src, const log_set *set, log_pending *p) {
     if (p->is_number) p->value = lazy_scalar(src, XT_F32, p->number);
-    if (p->weigh == LOG_WEIGH_NUMBER) p->weight = lazy_scalar(src, XT_F32, p->weight_value);
-    if (p->weigh == LOG_WEIGH_SAMPLES) p->weight = log_samples(src, set);
+    if (p->weigh == LOG_WEIGH_SAMPLES && lazy_tracing())
+        p->weight = log_samples(src, set);
+    else if (p->weigh == LOG_WEIGH_NUMBER || p->weigh == LOG_WEIGH_SAMPLES)
+        p->weight = lazy_scalar(src, XT_F32, p->weight_value);
 }
 
 bool log_record_update(log_set *set, const xt_src *src, const log_step *l, xt_tensor epoch, xt_tensor window) {
