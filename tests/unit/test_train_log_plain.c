@@ -518,6 +518,33 @@ static void files_within_iterations_mix_no_steps(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* What stands below the update is of an iteration without one all the same, where the loop has come round since. */
+static void check_micro_batches(const char *run, int which, int every) {
+    plain p = {xt_module_new(net, NULL), NULL};
+    float ones[2] = {1, 1};
+    char path[400];
+    snprintf(path, sizeof path, "%s.safetensors", run);
+    xt_log_every_n_steps(1);
+    xt_status_free(xt_module_build(p.m, (xt_spec){XT_F32, {2, 1}}));
+    p.o = xt_sgd(p.m, .lr = 0.1);
+    for (int i = 0; i < 6; i++) {
+        same("xt_save", xt_save(p.m, path) ? "fails" : "", "");
+        xt_tensor loss = xt_mean(xt_forward(p.m, xt_from_array(ones, XT_F32, 2, 1)));
+        if (which) same("xt_save", xt_save(p.m, path) ? "fails" : "", "");
+        xt_backward(loss);
+        if (i % every == every - 1) xt_optimizer_step(p.o);
+        if (i % 2) xt_log_value("x", i);
+    }
+    xt_finish();
+    same("x", rows_of(run, "x"), "train/step@1=1 train/step@2=4");
+}
+static void micro_batches_are_of_the_next_step(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    for (int which = 0; which < 2; which++) in_a_child(check_micro_batches, which, 3);
+    assert_int_equal(wrong, 0);
+}
+
 /* A file between the updates of two optimizers parts no step of the loop's. */
 static void check_two(const char *run, int which, int every) {
     plain p = {xt_module_new(net, NULL), NULL}, q = {xt_module_new(net, NULL), NULL};
@@ -720,6 +747,7 @@ int main(void) {
                                        T(a_save_before_the_log_call_mixes_no_steps),
                                        T(files_within_iterations_mix_no_steps),
                                        T(files_between_two_updates_part_no_steps),
+                                       T(micro_batches_are_of_the_next_step),
                                        T(a_fit_ends_the_loop_before_it),
                                        T(a_fit_between_passes_has_its_own_steps),
                                        T(a_thread_ends),

@@ -26,6 +26,9 @@ atomic_bool lazy_calls_watched;
 
 static void trace_cleared(lazy_ctx *c) {
     lazy_iteration *it = c->iteration;
+    it->went_on &= !it->by;
+    for (size_t i = it->by ? it->calls_then : 0; i < it->n_calls && !it->went_on; i++)
+        it->went_on = !lazy_below_last_update(it, it->calls[i].at);
     if (it->by && !it->by->ends_iteration && it->n_marked < MARKED && !it->goes_on) it->n_marked++;
     it->by = NULL;
     it->learned = NULL;
@@ -350,7 +353,7 @@ bool lazy_call_is_behind(size_t call) {
 bool lazy_call_is_late(size_t call) {
     const lazy_ctx *c = lazy_ctx_there();
     const lazy_iteration *it = c ? c->iteration : NULL;
-    if (!it || call >= it->n_calls || (it->by && call >= it->calls_then)) return false;
+    if (!it || it->went_on || call >= it->n_calls || (it->by && call >= it->calls_then)) return false;
     for (size_t i = 0; i <= call; i++)
         if (!lazy_below_last_update(it, it->calls[i].at)) return false;
     return true;

@@ -63,6 +63,7 @@ struct lazy_iteration {
     int n_followed; /* updates that end no step and were followed by one of another optimizer, since one learned */
     int n_marked; /* steps that something else ended behind an update, one after the other */
     iteration_place last_update; /* where an optimizer has stepped last */
+    bool went_on; /* earlier steps have noted calls behind it that do not stand below it */
     iteration_places first; /* of the calls that an iteration may begin with */
     iteration_places behind; /* of what is made between the update and those */
     iteration_places differentiated; /* of what backward passes went through, lines alone */
