@@ -127,10 +127,11 @@ static bool is_pending(const log_set *set, int metric) {
     return false;
 }
 
-/* Of an evaluation over a loader, whose batches end its steps. */
+/* Of an evaluation over a loader, whose batches end its steps; what comes behind its pass, before another update, is of
+ * the last one. */
 static bool within_batch(void) {
     const lazy_pass *at = &lazy_position_of_thread()->passes[LAZY_EVALUATED];
-    return at->loader && !at->over;
+    return at->loader && (!at->over || at->over == lazy_loop_steps() + 1);
 }
 
 /* A loop whose step goes on: a row that is due has the state's value as it is now. */

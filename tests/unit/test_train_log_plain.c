@@ -265,6 +265,39 @@ static void odd_loops(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* One line logs in a validation that is left early and behind it: both are of its last batch. */
+static void log_v(double v) {
+    xt_log_value("v", v, .on_step = XT_ON, .on_epoch = XT_OFF);
+}
+static void check_behind_left(const char *run, int batches, int every) {
+    plain p = {xt_module_new(net, NULL), NULL};
+    xt_loader *train = data(4), *val = data(4);
+    xt_log_every_n_steps(every);
+    for (xt_batch b; xt_next(train, &b);) {
+        train_step(&p, b.x);
+        xt_eval(p.m);
+        for (xt_batch c; xt_next(val, &c);) {
+            xt_forward(p.m, c.x);
+            log_v((double)c.index);
+            if (c.index == batches - 1) break;
+        }
+        xt_loader_set_epoch(val, 0, 0);
+        log_v(batches + 1);
+        xt_train(p.m);
+    }
+    xt_finish();
+    char want[256] = "";
+    for (int step = 1; step <= 4; step++) add(want, sizeof want, "validate/step@%d=%d", step, batches);
+    same("v", rows_of(run, "v"), want);
+}
+
+static void what_follows_a_left_pass_is_of_its_batch(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    for (int batches = 1; batches < 3; batches++) in_a_child(check_behind_left, batches, 50);
+    assert_int_equal(wrong, 0);
+}
+
 /* Other loaders within a pass that are left, or taken in turn with its own: the epoch is that of the outer loop. */
 typedef enum inner { LEFT, LEFT_EVALUATING, IN_TURN, SHORTER_IN_TURN, INNERS } inner;
 static void check_inner(const char *run, int which, int every) {
@@ -741,6 +774,7 @@ int main(void) {
                                        T(passes_have_rows),
                                        T(odd_loops),
                                        T(inner_loaders_end_no_epoch),
+                                       T(what_follows_a_left_pass_is_of_its_batch),
                                        T(what_follows_a_call_is_of_its_step),
                                        T(what_follows_calls_runs_no_program_a_step),
                                        T(dropped_values_are_logged),
