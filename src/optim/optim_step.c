@@ -307,6 +307,8 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     if (!gradients_get(o, &g)) return;
     if (lazy_pending()) { /* the step is dropped, and its gradients with it: no update is counted */
         consume(&g);
+        o->reduced = o->unscaled = false;
+        scaler_forget_found(&o->found);
         gradients_free(&g);
         return;
     }
@@ -340,6 +342,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     if (ok && o->clip_value > 0) gradients_clip_value(b, &g, gradients_limit(src, "clip_value", &g, o->clip_value));
     if (ok) update_all(src, o, &g, skip);
     consume(&g);
+    scaler_forget_found(&o->found);
     optim_taken(src, what, o);
     lazy_begin(src);
     xt_no_grad_end_at(NULL);

@@ -44,6 +44,7 @@ typedef struct lazy_slot {
     bool detached;
     bool outlives_step; /* a step slot that the boundary under way leaves alive: it has a buffer by then */
     bool is_loss; /* xt_backward was called for it */
+    bool of_loop; /* a loop of the library's goes on to use it in this step of its own (within.h) */
     bool before_loop; /* it was there when a loop without boundaries was met (iteration.c) */
     lazy_role role;
     const ir_type *type;
@@ -278,8 +279,8 @@ typedef struct lazy_ctx {
     map *computed; /* of this trace, XT_DEBUG=eager: ir_value * -> its lazy_buf, retained */
     lazy_detached *detached[LAZY_DETACHED]; /* the last steps that nothing was differentiated in, newest first */
     ir_module *spare; /* memory of a detached step that is forgotten */
+    bool in_step_of_loop, cut_in_it; /* within.h; and something has ended a step there */
     /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
-    bool batch_ahead; /* a batch that no step has begun with: it lives on over ends of steps */
     bool call_ended_step;
     struct xt_step *steps;
     lazy_iteration *iteration; /* of a loop without boundaries; NULL: no optimizer has stepped */

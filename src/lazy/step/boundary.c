@@ -463,8 +463,7 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src) {
         return false;
     }
     if (!c->replay_log) {
-        bool ahead = c->batch_ahead && lazy_errors_held(); /* in a call that was not left by longjmp */
-        if (cause == LAZY_CHECKPOINT || ahead) lazy_hold_in_step(c, src);
+        lazy_hold_in_step(c, cause, src);
         return lazy_end_step(c, cause, src, 0);
     }
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
