@@ -116,7 +116,6 @@ struct xt_optimizer {
         src_id at;
         int64_t updates;
     } stepped;
-    int64_t steps;
     bool replicated; /* ranks had equal values, or got those of rank 0, before the first step */
     int64_t bucket_bytes; /* of gradients averaged together; 0 = the default */
     int64_t check_every; /* steps between comparisons of the replicas; 0 = never */
@@ -281,8 +280,8 @@ void optim_update_params(const xt_src *src, xt_optimizer *o, size_t n, const int
 void optim_offload_step(const xt_src *src, xt_optimizer *o, const gradients *g, ir_value *skip);
 void optim_offload_free(xt_optimizer *o);
 
-/* What a step is to the host: it is counted. */
-void optim_count_step(xt_optimizer *o);
+/* What a step is to the host: it is counted; `recorded`: as one of the step being recorded. */
+void optim_count_step(xt_optimizer *o, bool recorded);
 
 /* --- lbfgs.c: its state is no parameter's, and is listed as tensors when somebody asks for it --- */
 int optim_lbfgs_tensors(const xt_optimizer *o);

@@ -154,6 +154,12 @@ enum { LAZY_DETACHED = 2 };
 
 enum { LAZY_DIED_IN_LOOP = -2 }; /* died_step of tensors of one iteration */
 
+typedef struct lazy_update { /* an optimizer's step, as it was counted */
+    lazy_updater *by; /* NULL: it is gone */
+    int64_t loop_step; /* what `by` had before */
+    bool is_loop_step;
+} lazy_update;
+
 typedef struct lazy_replay_log lazy_replay_log; /* replay_log.h */
 struct xt_step;
 
@@ -253,7 +259,7 @@ typedef struct lazy_ctx {
     size_t n_autocasts, cap_autocasts;
     lazy_flags used; /* switches that were on at some time in this trace */
     int64_t step, draws; /* draws: of this trace, since xt_seed */
-    lazy_drawn drawn;
+    lazy_drawn drawn, drawn_before; /* before: as the step that is recorded began */
     lazy_given_key *given_key; /* lazy_draws_of */
     int64_t step_began_ns;
     int64_t now_ns; /* the clock as read a moment ago, for what begins where the last thing ended; 0: to be read */
@@ -284,6 +290,8 @@ typedef struct lazy_ctx {
     bool call_ended_step;
     struct xt_step *steps;
     lazy_iteration *iteration; /* of a loop without boundaries; NULL: no optimizer has stepped */
+    lazy_update *updates; /* that the step being recorded counts */
+    size_t n_updates, cap_updates;
     struct { /* loop steps, see lazy_loop_steps */
         int64_t of_thread;
         int64_t step_plus_1; /* the step that holds the newest of them */

@@ -395,6 +395,7 @@ void lazy_pass_ended(const void *loader, const lazy_pass outer[static 2]) {
 
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
     int64_t step = c->step;
+    lazy_updates_settle(c, ok);
     if (counts) {
         c->step++;
         counter_add(COUNTER_steps, 1);

@@ -137,6 +137,10 @@ bool lazy_detached_value(lazy_ctx *c, const xt_src *src, const char *what, xt_te
  * False with an error pending. */
 bool lazy_detached_graft(lazy_ctx *c, const xt_src *src, const char *what, ir_value *root);
 
+/* --- updates.c: a step has ended; not ok: it was dropped, and what it counted with it --- */
+void lazy_updates_settle(lazy_ctx *c, bool ok);
+void lazy_updates_forget(lazy_ctx *c, const lazy_updater *u);
+
 /* --- loops without boundaries (iteration.c) --- */
 void lazy_came_round(size_t calls); /* boundary.c: tells the observers */
 void lazy_iteration_swept(lazy_ctx *c, ir_value *root); /* xt_backward was called for root */
