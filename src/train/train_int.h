@@ -76,7 +76,8 @@ typedef struct checkpoint_ranks {
 } checkpoint_ranks;
 typedef struct checkpoint_ring { /* a running mean or a callback's tensor: all ranks', a row each */
     char name[128];
-    float *rows;
+    void *rows;
+    xt_dtype dtype;
     int64_t ranks, n;
 } checkpoint_ring;
 typedef struct checkpoint_running {
