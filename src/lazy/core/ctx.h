@@ -263,6 +263,10 @@ typedef struct lazy_ctx {
     lazy_given_key *given_key; /* lazy_draws_of */
     int64_t step_began_ns;
     int64_t now_ns; /* the clock as read a moment ago, for what begins where the last thing ended; 0: to be read */
+    struct { /* what ended the step before */
+        lazy_cause cause;
+        src_id at; /* 0: there was none */
+    } begun;
     bool in_boundary;
     bool building; /* the trace makes parameters and is thrown away: their values are not asked for */
     uint64_t mode; /* which modules are in evaluation mode, as one number */

@@ -448,6 +448,8 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_ke
         ok = c->error == NULL;
     }
     c->call_ended_step = false;
+    c->begun.cause = cause;
+    c->begun.at = src_intern(src);
     lazy_step_passed(c, cause, counts, ok);
     c->in_boundary = false;
     ending_leave();
