@@ -177,6 +177,7 @@ void lazy_flags_anew(lazy_ctx *c) {
                                .autocast = c->autocast,
                                .mode = c->mode,
                                .freezes = c->freezes,
+                               .frozen = c->frozen,
                                .switched_at = c->switched_at,
                                .momenta = c->momenta,
                                .batch = c->batch};

@@ -180,6 +180,7 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     xt_dtype autocast;
     uint64_t mode; /* which modules are in evaluation mode, as one number */
     int64_t freezes; /* calls that froze or unfroze parameters which steps had used */
+    uint64_t frozen; /* which of them are the other way than they were first used, as one number */
     int updates; /* of a trace: optimizer steps in it */
     lazy_switch_lines switched_at;
     int64_t momenta; /* how often an optimizer that had stepped got its first momentum */
@@ -271,6 +272,7 @@ typedef struct lazy_ctx {
     bool building; /* the trace makes parameters and is thrown away: their values are not asked for */
     uint64_t mode; /* which modules are in evaluation mode, as one number */
     int64_t freezes; /* as in lazy_flags */
+    uint64_t frozen;
     int64_t momenta; /* momentum begun in optimizers that had stepped */
     lazy_batch_of batch;
     lazy_switch_lines switched_at;
