@@ -259,15 +259,15 @@ typedef struct lazy_ctx {
     lazy_autocast_scope *autocasts; /* that are open */
     size_t n_autocasts, cap_autocasts;
     lazy_flags used; /* switches that were on at some time in this trace */
-    int64_t step, draws; /* draws: of this trace, since xt_seed */
+    int64_t step, draws; /* draws: since a loop gave the step that they are filed under, or xt_seed */
     lazy_drawn drawn, drawn_before; /* before: as the step that is recorded began */
     lazy_given_key *given_key; /* lazy_draws_of */
     int64_t step_began_ns;
-    int64_t now_ns; /* the clock as read a moment ago, for what begins where the last thing ended; 0: to be read */
     struct { /* what ended the step before */
         lazy_cause cause;
         src_id at; /* 0: there was none */
     } begun;
+    int64_t now_ns; /* the clock as read a moment ago, for what begins where the last thing ended; 0: to be read */
     bool in_boundary;
     bool building; /* the trace makes parameters and is thrown away: their values are not asked for */
     uint64_t mode; /* which modules are in evaluation mode, as one number */
@@ -399,7 +399,6 @@ ir_value *lazy_pack_arrives(lazy_ctx *c, lazy_pack *p);
 /* words [at, at + words) of a pack as a vector; of f64 a number is two words and one element */
 ir_value *lazy_pack_take(lazy_ctx *c, ir_builder *b, xt_dtype dtype, int words, lazy_pack **out_pack, int *out_at);
 typedef struct lazy_draw {
-    uint32_t of_step; /* which one of the trace */
     uint32_t runs; /* how many draws it is: of a loop's body, one for each run */
     bool apart; /* under xt_no_grad_begin */
 } lazy_draw;
