@@ -324,7 +324,8 @@ static void end_step(lazy_ctx *c, src_id at, size_t n_kept) {
         outlive(s);
         lazy_buf_release(s->read_buf);
         s->read_buf = NULL;
-        if (!s->buf && !s->is_state) s->failed = true; /* kept, but its step never made it */
+        /* kept, but its step never made it; in host memory is what no step has used since it was taken there */
+        if (!s->buf && !s->has_host && !s->is_state) s->failed = true;
     }
     c->now_ns = clock_ns();
     counter_add(COUNTER_trace_ns, c->now_ns - c->step_began_ns);
