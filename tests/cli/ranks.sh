@@ -120,7 +120,7 @@ for n in 2 4; do
     guarded $n skip 1 'rank 1 runs another program in step 3 than rank 0.*rank 0 has [a-z_]+ tensor.*rank 1 has '
     # a file of rank 0 alone within a step: the lines that end the ranks' steps are told
     begins='the step of rank 0 begins behind a file \(xt_save or the like\) at [^ ]*guard.c:19, that of rank 1 behind '
-    begins+='(xt_mark_step at [^ ]*guard.c:26|another end): one rank alone writes files between two steps, not within one'
+    begins+='(xt_mark_step at [^ ]*guard.c:26|another end): one rank alone writes files between two steps, not within'
     guarded $n file 1 "$begins"
     # a value that the step's collectives are needed for, read by rank 0 alone: at first, and where all have read before
     alone='rank 0 reads a value in the middle of step 3, and rank [1-3] does not.*all_reduce at [^ ]*guard.c:'
