@@ -265,6 +265,7 @@ typedef struct lazy_ctx {
     int64_t step_began_ns;
     struct { /* what ended the step before */
         lazy_cause cause;
+        const char *name; /* of the cause */
         src_id at; /* 0: there was none */
     } begun;
     int64_t now_ns; /* the clock as read a moment ago, for what begins where the last thing ended; 0: to be read */

@@ -209,7 +209,7 @@ static void describe_node(str *out, const lazy_program *p, size_t i) {
 /* Behind what the step being recorded began: a rank that ends steps where others do not has other programs. */
 static void describe_begin(str *out, const lazy_ctx *c) {
     char at[256];
-    const char *by = c->begun.cause == LAZY_CHECKPOINT ? A_FILE : lazy_cause_name(c->begun.cause);
+    const char *by = c->begun.cause == LAZY_CHECKPOINT ? A_FILE : c->begun.name;
     if (c->begun.at)
         str_printf(out, "%s at %s", by, src_text(c->begun.at, at, sizeof at));
     else

@@ -450,6 +450,7 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_ke
     }
     c->call_ended_step = false;
     c->begun.cause = cause;
+    c->begun.name = lazy_cause_name(cause);
     c->begun.at = src_intern(src);
     lazy_step_passed(c, cause, counts, ok);
     c->in_boundary = false;
