@@ -114,6 +114,84 @@ static bool sectioned(cli_config *c, cli_args *plain, int argc, char **argv, int
     return false;
 }
 
+/* --- one rate --- */
+/* The value of the last `--name V` or `--name=V`, which is taken out; NULL: it was not given. */
+static char *take_last(cli_args *a, const char *name) {
+    char *found = NULL;
+    size_t n = strlen(name);
+    int kept = 0;
+    for (int i = 0; i < a->argc; i++) {
+        bool here = strncmp(a->argv[i], name, n) == 0 && (a->argv[i][n] == '=' || (!a->argv[i][n] && i + 1 < a->argc));
+        if (!here) {
+            a->argv[kept++] = a->argv[i];
+            continue;
+        }
+        free(found);
+        found = strdup(a->argv[i][n] ? a->argv[i] + n + 1 : a->argv[i + 1]);
+        if (!a->argv[i][n]) free(a->argv[i++]);
+        free(a->argv[i]);
+    }
+    a->argc = kept;
+    if (a->argv) a->argv[kept] = NULL;
+    return found;
+}
+
+/* The value of the last `start`VALUE in a->argv[from ...]; borrowed. */
+static const char *last_from(const cli_args *a, int from, const char *start) {
+    const char *found = NULL;
+    for (int i = from; i < a->argc; i++)
+        if (strncmp(a->argv[i], start, strlen(start)) == 0) found = a->argv[i] + strlen(start);
+    return found;
+}
+
+static bool is_number_of(const char *a, const char *b) {
+    return strtod(a, NULL) == strtod(b, NULL);
+}
+
+int cli_config_two_rates(const char *lr, const char *named) {
+    return is_number_of(lr, named)
+               ? 0
+               : cli_fail("fit", "--lr is %s and --optimizer.lr is %s: which is the rate? Leave one of them out", lr,
+                          named) +
+                     1;
+}
+
+/* --lr is the rate of the optimizer that trains: where one is named it takes the place of the model's, and the rate is
+ * its own. A file's gives way to the command line's; of two from one place only one could count. `from`: the trainer's
+ * arguments of the command line begin there. */
+static int settle_rate(cli_config *c, cli_args *files, cli_args *rest, int from) {
+    static const char own[] = "--optimizer.lr=";
+    if (!last_from(&c->trainer, 1, "--optimizer.name=")) return 0;
+    char *of_files = take_last(files, "--lr"), *of_line = take_last(rest, "--lr");
+    const char *named = last_from(&c->trainer, of_line ? from : 1, own), *here = last_from(&c->trainer, from, own);
+    const char *lr = of_line ? of_line : here ? NULL : of_files;
+    int code = lr && named ? cli_config_two_rates(lr, named) : 0;
+    char text[128];
+    snprintf(text, sizeof text, "%s%s", own, lr ? lr : "");
+    if (lr && !code && !push(&c->trainer, text)) code = cli_fail("fit", "out of memory");
+    free(of_files);
+    free(of_line);
+    return code;
+}
+
+/* The model's own schedule, where another takes its place, is asked for in vain. */
+static int look_at_schedule(const cli_config *c, const cli_args *rest) {
+    static const char *const own[] = {"--schedule", "--warmup"};
+    const char *optimizer = last_from(&c->trainer, 1, "--optimizer.name="),
+               *scheduler = last_from(&c->trainer, 1, "--scheduler.name=");
+    for (int i = 0; i < rest->argc && (optimizer || scheduler); i++)
+        for (size_t k = 0; k < sizeof own / sizeof *own; k++) {
+            size_t n = strlen(own[k]);
+            if (strncmp(rest->argv[i], own[k], n) != 0 || (rest->argv[i][n] && rest->argv[i][n] != '=')) continue;
+            return cli_fail("fit",
+                            "%s is of the model's own schedule, whose place --%s %s takes; --scheduler NAME, with "
+                            "--scheduler.OPTION, gives another",
+                            own[k], scheduler ? "scheduler" : "optimizer", scheduler ? scheduler : optimizer) +
+                   1;
+        }
+    return 0;
+}
+
 /* --config FILE or --config=FILE at argv[*i]. */
 static bool names_file(int argc, char **argv, int *i, const char **out_path) {
     bool next = strcmp(argv[*i], "--config") == 0;
@@ -132,6 +210,7 @@ int cli_config_expand(int argc, char **argv, cli_config *out) {
         if (names_file(argc, argv, &i, &path))
             code = path ? take_file(out, &files, path) : cli_fail("fit", "--config needs a file") + 1;
     }
+    int of_files = out->trainer.argc;
     for (int i = 1; i < argc && room && !code; i++) {
         const char *path;
         if (names_file(argc, argv, &i, &path)) continue;
@@ -140,6 +219,8 @@ int cli_config_expand(int argc, char **argv, cli_config *out) {
         else if (!sectioned(out, &rest, argc, argv, &i, &code))
             room = push(&rest, argv[i]);
     }
+    if (!code) code = settle_rate(out, &files, &rest, of_files);
+    if (!code) code = look_at_schedule(out, &rest);
     /* A model named in a file gives way to one on the command line. */
     bool named = rest.argc > 0 && rest.argv[0][0] != '-';
     room = room && push(&out->plain, argc > 0 ? argv[0] : "fit");

@@ -15,6 +15,8 @@ typedef struct cli_config {
 /* 0, or the exit code after a message; free either way. */
 int cli_config_expand(int argc, char **argv, cli_config *out);
 void cli_config_free(cli_config *c);
+/* --lr and --optimizer.lr, both given: 0 where they say the same, else the exit code after a message. */
+int cli_config_two_rates(const char *lr, const char *named);
 void cli_args_free(cli_args *a);
 
 /* What is done with a model: the commands fit, validate, test, predict. */

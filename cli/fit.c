@@ -490,7 +490,7 @@ static int fit_model(int argc, char **argv) {
         {"--epochs", CLI_COUNT, &o.epochs, "N", "passes over the data (default: the model's)"},
         {"--steps", CLI_COUNT, &o.steps, "N", "optimizer steps, instead of --epochs"},
         {"--batch", CLI_COUNT, &o.batch, "N", "samples a step and device (default: the model's)"},
-        {"--lr", CLI_DOUBLE, &o.lr, "X", "learning rate (default: the model's)"},
+        {"--lr", CLI_DOUBLE, &o.lr, "X", "learning rate (default: the model's), of --optimizer too"},
         {"--schedule", CLI_STRING, &o.schedule, "KIND",
          "cosine (down to a tenth at the last step) or constant (default: the model's; mnist constant)"},
         {"--warmup", CLI_INT, &o.warmup, "N",
@@ -567,6 +567,8 @@ static int fit_model(int argc, char **argv) {
     named_by_folder(&o);
     chosen = o.model ? model_find(o.model) : NULL;
     opt = &o;
+    o.predicts = stage == STAGE_PREDICT;
+    o.judges = stage == STAGE_VALIDATE || stage == STAGE_TEST;
     if (stage != STAGE_FIT) judged_folder(&o);
     if (fit_init_wanted(o.model, &o) && (code = fit_init_open(fit_stage_names[stage], &o, &chosen))) return code;
     if (o.sample < 0) o.sample = o.init ? 0 : 160;

@@ -16,6 +16,7 @@ typedef struct fit_options {
         sample;
     double lr, clip;
     bool json, no_pictures, fsdp, overwrite;
+    bool judges, predicts; /* the held-out data are for a pass of their own: none of them is left out */
     const char *strategy;
     model_options of_model;
     const model_folder *folder; /* of --init */

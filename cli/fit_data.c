@@ -13,15 +13,23 @@ static xt_loader *training_loader(const fit_options *o, xt_dataset *d, int64_t b
     return xt_loader_new(d, .batch = batch, .shuffle = XT_ON, .workers = o->workers ? (int)o->workers : 1);
 }
 
+/* The last batch is filled up for a prediction, which drops what it makes of that; where means are taken it is short,
+ * for what is filled up would count. A mesh divides whole batches alone. */
+static xt_loader *held_out_loader(const fit_options *o, xt_dataset *d, int64_t batch) {
+    int64_t held = xt_dataset_count(d) / xt_world_size();
+    if (held < batch) batch = held < 1 ? 1 : held;
+    return xt_loader_new(d, .batch = batch, .pad_last = o->predicts ? XT_ON : XT_DEFAULT,
+                         .drop_last = o->judges && !o->mesh ? XT_OFF : XT_DEFAULT);
+}
+
 void fit_loaders(const fit_options *o, xt_dataset *train, xt_dataset *test, int64_t batch, fit_data *out) {
     if (!train || !test) { /* its own error is pending */
         xt_dataset_free(train);
         xt_dataset_free(test);
         return;
     }
-    int64_t held = xt_dataset_count(test) / xt_world_size();
     out->train = training_loader(o, train, batch);
-    out->test = xt_loader_new(test, .batch = held < 1 ? 1 : held < batch ? held : batch);
+    out->test = held_out_loader(o, test, batch);
 }
 
 xt_status fit_too_few(const fit_options *o, size_t n, const char *what, int64_t batch) {
@@ -54,9 +62,8 @@ static xt_status mnist(const fit_options *o, int64_t batch, fit_data *out) {
         xt_dataset_free(test);
         return s;
     }
-    int64_t held = xt_dataset_count(test) / xt_world_size();
     out->train = training_loader(o, train, batch);
-    out->test = xt_loader_new(test, .batch = held < 500 ? (held < 100 ? held : 100) : 500);
+    out->test = held_out_loader(o, test, xt_dataset_count(test) / xt_world_size() < 500 ? 100 : 500);
     return NULL;
 }
 

@@ -22,13 +22,18 @@ static const char *const words[][2] = {{"--epochs", "--max_epochs"},
                                        {"--val-every", "--val_every"},
                                        {"--clip", "--gradient_clip_val"}};
 
-static char *translated(const char *arg) {
+/* The rate is that of the optimizer that trains, which may be one by name. */
+static const char *word_for(size_t i, bool optimizer) {
+    return optimizer && strcmp(words[i][0], "--lr") == 0 ? "--optimizer.lr" : words[i][1];
+}
+
+static char *translated(const char *arg, bool optimizer) {
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         size_t n = strlen(words[i][0]);
         if (strncmp(arg, words[i][0], n) != 0 || (arg[n] && arg[n] != '=')) continue;
-        size_t room = strlen(words[i][1]) + strlen(arg + n) + 1;
+        size_t room = strlen(word_for(i, optimizer)) + strlen(arg + n) + 1;
         char *text = malloc(room);
-        if (text) snprintf(text, room, "%s%s", words[i][1], arg + n);
+        if (text) snprintf(text, room, "%s%s", word_for(i, optimizer), arg + n);
         return text;
     }
     return strdup(arg);
@@ -77,26 +82,35 @@ typedef struct so_options {
     bool json, help;
 } so_options;
 
-static xt_status note_weights(const char *name, const char *value, void *user) {
-    if (*value && (strcmp(name, "trainer.ckpt") == 0 || strcmp(name, "trainer.resume") == 0)) *(bool *)user = true;
+/* What the arguments, a file of theirs or the environment ask for; what is wrong with a file, the trainer says. */
+typedef struct asked {
+    bool weights, optimizer; /* which a pass takes; that takes the place of the model's own */
+} asked;
+
+static xt_status note(const char *name, const char *value, void *user) {
+    static const char *const weights[] = {"ckpt", "resume", "trainer.ckpt", "trainer.resume"};
+    asked *a = user;
+    for (size_t i = 0; i < sizeof weights / sizeof weights[0] && *value; i++)
+        a->weights = a->weights || strcmp(name, weights[i]) == 0;
+    a->optimizer = a->optimizer || strcmp(name, "optimizer") == 0 || strcmp(name, "optimizer.name") == 0;
     return NULL;
 }
 
-/* Whether a pass is told which weights to take: by the arguments, a file of theirs, or the environment. What is wrong
- * with a file, the trainer says. */
-static bool names_weights(int argc, char **argv) {
-    static const char *const names[] = {"--ckpt", "--resume", "--trainer.ckpt", "--trainer.resume"};
+static asked asked_for(int argc, char **argv) {
     const char *ckpt = getenv("XT_TRAINER_CKPT"), *resume = getenv("XT_TRAINER_RESUME");
-    bool named = (ckpt && *ckpt) || (resume && *resume);
-    for (int i = 1; i < argc && !named; i++) {
+    asked a = {.weights = (ckpt && *ckpt) || (resume && *resume)};
+    for (int i = 0; i < argc; i++) {
         size_t n = strcspn(argv[i], "=");
-        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
-            named = named || (strlen(names[k]) == n && strncmp(argv[i], names[k], n) == 0);
-        if (n != 8 || strncmp(argv[i], "--config", 8) != 0) continue;
-        const char *file = argv[i][n] ? argv[i] + n + 1 : i + 1 < argc ? argv[i + 1] : NULL;
-        if (file) xt_status_free(xt_config_read(file, note_weights, &named));
+        char name[64];
+        if (strncmp(argv[i], "--", 2) != 0 || n - 2 >= sizeof name) continue;
+        snprintf(name, sizeof name, "%.*s", (int)(n - 2), argv[i] + 2);
+        const char *value = argv[i][n] ? argv[i] + n + 1 : i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(name, "config") != 0)
+            note(name, "given", &a);
+        else if (value)
+            xt_status_free(xt_config_read(value, note, &a));
     }
-    return named;
+    return a;
 }
 
 static int fit(const char *path, const xt_model_desc *m, int argc, char **argv, so_options o) {
@@ -104,7 +118,7 @@ static int fit(const char *path, const xt_model_desc *m, int argc, char **argv, 
     xt_trainer_args(t, argc, argv);
     xt_trainer_text(t, "model.name", path); /* so that config.json names the model too */
     xt_task task = m->task(t);
-    if (o.stage != STAGE_FIT && !o.help && !task.module && !names_weights(argc, argv)) {
+    if (o.stage != STAGE_FIT && !o.help && !task.module && !asked_for(argc, argv).weights) {
         /* a module of the task's own may have been loaded by it */
         setenv("XT_SUMMARY", "off", 1);
         return cli_end(cli_fail(fit_stage_names[o.stage], "%s", fit_needs_weights) + 1);
@@ -130,6 +144,15 @@ static int fit(const char *path, const xt_model_desc *m, int argc, char **argv, 
     return cli_end(code);
 }
 
+static const char *value_of(int argc, char **argv, const char *name) {
+    const char *found = NULL;
+    size_t n = strlen(name);
+    for (int i = 0; i < argc; i++)
+        if (strncmp(argv[i], name, n) == 0 && (argv[i][n] == '=' || (!argv[i][n] && i + 1 < argc)))
+            found = argv[i][n] ? argv[i] + n + 1 : argv[i + 1];
+    return found;
+}
+
 int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv) {
     char here[4096];
     if (!strchr(path, '/') && access(path, R_OK) == 0) { /* dlopen looks for a bare name in the system's folders only */
@@ -144,8 +167,11 @@ int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv) 
     const xt_model_desc *m = dlsym(so, "xt_model");
     int code = check(path, m), n = 0;
     if (code) return code;
-    char **args = calloc((size_t)argc + 2, sizeof *args);
     so_options o = {.stage = stage};
+    bool optimizer = asked_for(argc, argv).optimizer;
+    const char *lr = value_of(argc, argv, "--lr"), *named = value_of(argc, argv, "--optimizer.lr");
+    if (optimizer && lr && named && (code = cli_config_two_rates(lr, named))) return code;
+    char **args = calloc((size_t)argc + 2, sizeof *args);
     if (!args) return cli_fail("fit", "out of memory");
     args[n++] = strdup("xtrain fit");
     for (int i = 0; i < argc; i++) {
@@ -156,7 +182,7 @@ int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv) 
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
             setenv("XT_DEVICE", argv[++i], 1);
         else
-            args[n++] = translated(argv[i]);
+            args[n++] = translated(argv[i], optimizer);
         if (n && !args[n - 1]) return cli_fail("fit", "out of memory");
         if (strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0) continue;
         o.help = true;

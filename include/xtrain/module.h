@@ -109,8 +109,8 @@ XT_API XT_CHECK xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
  * which loading needs to be there already); written to a temporary name, synced, renamed. Load checks names, shapes and
  * dtypes (floats of another width convert) and names the first difference; nothing is changed on failure. An unbuilt
  * module takes shapes from the file at its first call. A path to load may also be a NAME.safetensors.index.json, whose
- * shards lie beside it, or a folder with a model.safetensors or its index. Both end the step being recorded, as
- * xt_mark_step does (between a loss and its xt_backward they would take the loss away), and wait for the device.
+ * shards lie beside it, or a folder with a model.safetensors or its index. Both end the step being recorded, and wait
+ * for the device; the batch and the losses of the step live on, so they may stand anywhere in it.
  *
  * Tensors of a megabyte and more are read at their first use, straight into the device's memory, so the file stays open
  * until then; another file may take its place, but what is written over in place before that is an error. What a file

@@ -42,7 +42,8 @@ typedef struct xt_task {
     /* Hooks, all optional, in the order they come. xt_log in those of batches is of the step; in those around an epoch
      * or a pass it is of the epoch, a row of its own; in the others it is an error (doc/logging.md has each hook, and
      * histograms, images and texts). A callback's hook of the same place runs first, but at the end of a pass or an
-     * epoch, where callbacks that watch values come after the task. */
+     * epoch, where callbacks that watch values come after the task. What ends steps in a hook or in a step function
+     * (xt_wait, xt_mark_step, xt_call, xt_save, a loop over another loader) leaves the batch alone, and the loss. */
     /* rank 0 only, before anything else; the others wait (downloads) */
     void (*prepare_data)(void *user) XT_ZERO;
     /* "fit" (before configure_optimizers), "validate", "test" or "predict"; and its counterpart at the end */

@@ -371,6 +371,10 @@ typedef struct lazy_drawn { /* by this thread since xt_seed */
     uint64_t draws, apart; /* since the last of them; apart: under xt_no_grad_begin */
 } lazy_drawn;
 void lazy_draws_updated(void); /* an optimizer has stepped */
+/* It has not, and the gradients of what was drawn since the update before are gone: that is drawn again. */
+void lazy_draws_refused(void);
+struct lazy_ctx;
+void lazy_draws_dropped(struct lazy_ctx *c, bool updated); /* the step under way, with an update or without */
 /* What is recorded and thrown away between the two draws nothing. */
 lazy_drawn lazy_draws_now(void);
 void lazy_draws_again(lazy_drawn d);
@@ -415,10 +419,13 @@ typedef struct lazy_updater { /* of an optimizer */
     size_t n_slots, n_calls; /* step slots and calls that were noted by then */
     bool ends_iteration; /* the next iteration's first call ends the step */
     int64_t loop_step; /* of its thread, in which it was counted last */
+    int64_t steps; /* taken so far, those of a loaded state included */
 } lazy_updater;
 bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u);
 void lazy_update_end(const xt_src *src, lazy_updater *u);
-void lazy_count_update(lazy_updater *u); /* it has stepped; compiled step functions count at each call */
+/* It has stepped; compiled step functions count at each call. `recorded`: in the step being recorded, which takes it
+ * back where it is dropped. */
+void lazy_count_update(lazy_updater *u, bool recorded);
 void lazy_updater_forget(const lazy_updater *u); /* before it dies */
 /* A call of a module by the program itself: true, and then lazy_forward_ends follows it. */
 bool lazy_forward_begins(const xt_src *src);

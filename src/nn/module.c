@@ -502,8 +502,8 @@ static xt_status build(const char *who, xt_module *m, int n_in, const xt_spec *x
         lazy_building(true);
         bool ok = xt_forward_many_at(XT_HERE, m, n_in, t, n_out, t + n_in);
         m->root->building = false;
-        lazy_building(false);
         lazy_draws_again(drawn);
+        lazy_building(false);
         if (!ok) s = status_clone(lazy_pending());
         if (alone && ok)
             lazy_end_build(XT_HERE);

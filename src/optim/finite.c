@@ -47,7 +47,7 @@ static void tell(const xt_optimizer *o, const char *param) {
             "%s is NaN or Inf after %lld optimizer steps, the last at %s: a loss or gradient was not finite in one of "
             "them. XT_DEBUG=nan ends the run at the first such step and names the line that makes it; usual causes: a "
             "too large learning rate, gradients that are not clipped (xt_clip_grad_norm), input that is not finite",
-            param, (long long)o->steps, src_text(o->updater.at, at, sizeof at));
+            param, (long long)o->updater.steps, src_text(o->updater.at, at, sizeof at));
 }
 
 static void look(void *user) {

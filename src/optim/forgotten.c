@@ -60,7 +60,8 @@ static void tell_waiting(xt_optimizer *o) {
 /* Another optimizer of the thread has stepped: of this one's module, or of any. Then this one may be for later. */
 static bool steps_without(const xt_optimizer *o, bool of_any) {
     for (const xt_optimizer *p = all; p; p = p->next_there)
-        if (p != o && is_ours(p) && p->steps && (of_any || p->forgets.network == o->forgets.network)) return true;
+        if (p != o && is_ours(p) && p->updater.steps && (of_any || p->forgets.network == o->forgets.network))
+            return true;
     return false;
 }
 
@@ -70,7 +71,7 @@ static void count_waiting(void) {
     seen += fresh;
     if (!fresh || lazy_draw_step_given()) return; /* the Trainer's windows are its own */
     for (xt_optimizer *o = all; o; o = o->next_there) {
-        if (!is_ours(o) || o->steps || o->lbfgs || o->forgets.told_waiting || !has_gradient(o)) continue;
+        if (!is_ours(o) || o->updater.steps || o->lbfgs || o->forgets.told_waiting || !has_gradient(o)) continue;
         if (!o->forgets.waiting) o->forgets.passes = passes;
         o->forgets.waiting += fresh;
         /* gradients of a whole pass are for a step behind it, not for one within the next */
@@ -118,7 +119,7 @@ static void list_other(void *user, xt_tensor param, const char *name, src_id mad
 static void look_for_others(xt_optimizer *o) {
     others found = {.names = STR_INIT};
     char made[300], swept[300];
-    if (o->steps < CERTAIN || o->forgets.told_others) return;
+    if (o->updater.steps < CERTAIN || o->forgets.told_others) return;
     o->forgets.told_others = true;
     lazy_each_gradient(list_other, &found);
     if (found.n && tells())
@@ -146,9 +147,10 @@ static void tell_unreached(const xt_src *src, const xt_optimizer *o, lazy_unreac
     log_msg(XT_SEV_WARNING,
             "%s:%d: in %lld steps %s%s never had a gradient, so %s: %s%s%s. xt_freeze or xt_detach tells that this is "
             "meant",
-            src ? src->file : "?", src ? src->line : 0, (long long)o->steps + 1, xt_module_tensor_name(o->net, first),
-            n > 1 ? " and others" : "", n > 1 ? "they were not trained" : "it was not trained",
-            ends ? "the op" : "what is computed of it", at_line(at, text, sizeof text),
+            src ? src->file : "?", src ? src->line : 0, (long long)o->updater.steps + 1,
+            xt_module_tensor_name(o->net, first), n > 1 ? " and others" : "",
+            n > 1 ? "they were not trained" : "it was not trained", ends ? "the op" : "what is computed of it",
+            at_line(at, text, sizeof text),
             ends ? ", which leads from it to the loss, has no derivative" : " is no part of the loss");
 }
 
@@ -157,7 +159,7 @@ static void look_for_unreached(const xt_src *src, xt_optimizer *o) {
     src_id first_at = 0;
     int first = -1;
     int64_t n = 0;
-    if (o->steps + 1 < CERTAIN || o->forgets.told_unreached) return;
+    if (o->updater.steps + 1 < CERTAIN || o->forgets.told_unreached) return;
     o->forgets.told_unreached = true;
     for (int i = 0; i < xt_module_tensors(o->net); i++) {
         src_id at;
@@ -261,7 +263,7 @@ void forgotten_look(const xt_src *src, xt_optimizer *o, const gradients *g) {
     look_for_mixed(src, o, g);
     look_for_unreached(src, o);
     look_at_mode(src, o);
-    if (!o->steps) o->forgets.first_passes = passes;
+    if (!o->updater.steps) o->forgets.first_passes = passes;
     o->forgets.in_fit = o->forgets.in_fit || lazy_draw_step_given();
     schedule_watch_update(src, o);
     pthread_mutex_unlock(&lock);
@@ -274,8 +276,8 @@ void forgotten_end(xt_optimizer *o) {
     pthread_mutex_lock(&lock);
     xt_optimizer **at = &all;
     if (is_ours(o)) count_waiting();
-    if (is_ours(o) && !o->steps && o->forgets.waiting > 1 && !o->forgets.told_waiting && !steps_without(o, false) &&
-        tells())
+    if (is_ours(o) && !o->updater.steps && o->forgets.waiting > 1 && !o->forgets.told_waiting &&
+        !steps_without(o, false) && tells())
         tell_waiting(o);
     if (is_ours(o)) schedule_watch_end(o, passes - o->forgets.first_passes);
     while (*at && *at != o) at = &(*at)->next_there;

@@ -255,6 +255,7 @@ void xt_zero_grad_at(const xt_src *src, xt_optimizer *o) {
     optim_taken(src, "xt_zero_grad", o);
     forget_gradients(o->net);
     o->reduced = o->unscaled = false;
+    scaler_forget_found(&o->found);
 }
 
 void xt_module_zero_grad_at(const xt_src *src, xt_module *m) {

@@ -42,10 +42,10 @@ int xt_optimizer_group_opt(const xt_src *src, xt_optimizer *o, const char *patte
         s = status_new(XT_INVALID_ARGUMENT, NULL,
                        "xt_optimizer_group: .lr = %g and .lr_scale = %g are both given; one of them is the rate", p.lr,
                        p.lr_scale);
-    if (!s && o->steps)
+    if (!s && o->updater.steps)
         s = status_new(XT_FAILED_PRECONDITION, NULL,
                        "xt_optimizer_group: make the groups before the first step; %lld were taken",
-                       (long long)o->steps);
+                       (long long)o->updater.steps);
     if (!s && o->n_schedulers)
         s = status_new(XT_FAILED_PRECONDITION, NULL,
                        "xt_optimizer_group: make the groups before the learning rate's schedule");
@@ -122,13 +122,14 @@ void xt_optimizer_set_momentum_at(const xt_src *src, xt_optimizer *o, double mom
         return;
     }
     const optim_group *first = &o->groups[0];
-    if (o->steps && (!first->h.momentum_moves || (first->h.momentum == 0 && momentum > 0))) lazy_note_momentum(src);
+    if (o->updater.steps && (!first->h.momentum_moves || (first->h.momentum == 0 && momentum > 0)))
+        lazy_note_momentum(src);
     optim_move_momentum(o);
     for (size_t i = 0; i < o->n_groups; i++) o->groups[i].h.momentum = momentum;
 }
 /* Compiled step functions have the momentum as a constant until then. */
 void optim_move_momentum(xt_optimizer *o) {
-    if (o->steps && !o->groups[0].h.momentum_moves && !lazy_tracing()) lazy_replay_forget(o);
+    if (o->updater.steps && !o->groups[0].h.momentum_moves && !lazy_tracing()) lazy_replay_forget(o);
     for (size_t i = 0; i < o->n_groups; i++) o->groups[i].h.momentum_moves = true;
 }
 double xt_optimizer_momentum(const xt_optimizer *o) {
@@ -138,5 +139,5 @@ double xt_optimizer_lr(const xt_optimizer *o) {
     return o ? o->groups[0].h.lr : 0;
 }
 int64_t xt_optimizer_steps(const xt_optimizer *o) {
-    return o ? o->steps : 0;
+    return o ? o->updater.steps : 0;
 }

@@ -465,7 +465,7 @@ static double lbfgs_step(step *s) {
     base_free(g);
     if (now == WENT_WRONG) return NAN;
     s->o->updater.at = src_intern(s->src); /* what is told of its parameters names the call */
-    optim_count_step(s->o);
+    optim_count_step(s->o, false); /* its steps have ended */
     return first;
 }
 

@@ -38,7 +38,6 @@ xt_loss_scaler *xt_loss_scaler_opt(const xt_src *src, xt_loss_scaler_opts p) {
     s->backoff = p.backoff_factor;
     s->interval = (double)p.growth_interval;
     s->enabled = p.enabled != XT_OFF;
-    s->found_step = -1;
     s->scale = number(src, "loss_scaler.scale", (float)(s->enabled ? p.init_scale : 1));
     s->tracker = number(src, "loss_scaler.growth_tracker", 0);
     return s;
@@ -49,6 +48,7 @@ void xt_loss_scaler_free(xt_loss_scaler *s) {
     lazy_disown(s);
     if (lazy_type(s->scale)) xt_drop_at(XT_HERE, s->scale);
     if (lazy_type(s->tracker)) xt_drop_at(XT_HERE, s->tracker);
+    scaler_forget_found(&s->found);
     handle_free(s);
     live_add(LIVE_optimizer, -1);
 }
@@ -66,6 +66,17 @@ xt_tensor xt_scale_loss_at(const xt_src *src, xt_loss_scaler *s, xt_tensor loss)
     return xt_mul_at(src, loss, s->scale);
 }
 
+/* What was found goes with the gradients, which live over ends of steps too. */
+static void keep_found(const xt_src *src, xt_tensor *found, ir_value *v, const char *what) {
+    scaler_forget_found(found);
+    *found = xt_keep_at(src, lazy_wrap(v, what));
+}
+
+void scaler_forget_found(xt_tensor *found) {
+    if (lazy_is_kept(*found)) xt_drop_at(XT_HERE, *found);
+    *found = (xt_tensor){0};
+}
+
 bool scaler_unscale(const xt_src *src, xt_loss_scaler *s, gradients *g, ir_value **out_skip) {
     ir_builder *b = lazy_begin(src);
     ir_value *scale = lazy_value(s->scale);
@@ -75,13 +86,11 @@ bool scaler_unscale(const xt_src *src, xt_loss_scaler *s, gradients *g, ir_value
     *out_skip = gradients_not_finite(b, g);
     for (size_t i = 0; i < g->n; i++) g->values[i] = optim_scale(b, g->values[i], inverse);
     ir_value *found = *out_skip;
-    bool again = s->found_step == lazy_step();
-    if (again)
-        found = ir_or(b, found, lazy_value(s->found)); /* of another optimizer */
+    if (lazy_type(s->found)) /* of another optimizer; of none where its step was dropped */
+        found = ir_or(b, found, lazy_value(s->found));
     else
         found = ops_copy(b, found);
-    s->found = lazy_wrap(found, "xt_scaler_step");
-    s->found_step = lazy_step();
+    keep_found(src, &s->found, found, "xt_scaler_step");
     return *out_skip != NULL;
 }
 
@@ -138,7 +147,7 @@ void xt_scaler_unscale_at(const xt_src *src, xt_loss_scaler *s, xt_optimizer *o)
     ir_value *skip;
     if (g.n && scaler_unscale(src, s, &g, &skip)) {
         ir_builder *b = lazy_begin(src);
-        o->found = lazy_wrap(ops_copy(b, skip), "xt_scaler_unscale");
+        keep_found(src, &o->found, ops_copy(b, skip), "xt_scaler_unscale");
         gradients_assign(&g, "xt_scaler_unscale");
         o->unscaled = true;
     }
@@ -162,10 +171,11 @@ void xt_scaler_update_at(const xt_src *src, xt_loss_scaler *s) {
     if (!s || !s->enabled) return;
     ir_builder *b = lazy_begin(src);
     s->updates++;
-    if (s->found_step != lazy_step()) {
+    if (!lazy_type(s->found)) {
         if (!lazy_pending())
-            lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                                 "xt_scaler_update: no xt_scaler_step or xt_scaler_unscale in this step"));
+            lazy_fail(status_new(
+                XT_FAILED_PRECONDITION, src,
+                "xt_scaler_update: no xt_scaler_step or xt_scaler_unscale since the xt_scaler_update before"));
         return;
     }
     xt_no_grad_begin();
@@ -175,6 +185,6 @@ void xt_scaler_update_at(const xt_src *src, xt_loss_scaler *s) {
         lazy_assign(s->scale, lazy_wrap(next[0], "xt_scaler_update"));
         lazy_assign(s->tracker, lazy_wrap(next[1], "xt_scaler_update"));
     }
-    s->found_step = -1;
+    scaler_forget_found(&s->found);
     xt_no_grad_end_at(NULL);
 }

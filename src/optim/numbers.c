@@ -109,7 +109,7 @@ static int64_t number_of(xt_optimizer *o) {
 }
 
 static void leave_note(xt_optimizer *o, const char *mine) {
-    int64_t step = o->steps + 1;
+    int64_t step = o->updater.steps + 1;
     if (step < 2 || (step & (step - 1)) != 0) return;
     base_free(o->compared.text);
     o->compared.text = base_strdup(mine);
@@ -131,7 +131,7 @@ static xt_status look_at_note(xt_optimizer *o) {
 
 bool numbers_check(const xt_src *src, xt_optimizer *o, const struct xt_loss_scaler *s) {
     if (world_get()->size < 2) return true;
-    int64_t step = o->steps + 1;
+    int64_t step = o->updater.steps + 1;
     bool says = !o->compared.met || (step & (step - 1)) == 0;
     const char *how = env_get("XT_RANK_GUARD");
     if (how && strcmp(how, "off") == 0) return true;

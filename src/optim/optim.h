@@ -108,7 +108,7 @@ struct xt_optimizer {
     double clip_norm, clip_norm_type, clip_value;
     xt_dtype state_dtype; /* of the states of narrower parameters; XT_DTYPE_NONE: the parameters' */
     bool reduced, unscaled, patterns_checked; /* reduced, unscaled: the gradients are already, since the last step */
-    xt_tensor found; /* unscaled: bool scalar, whether one was not finite */
+    xt_tensor found; /* unscaled: bool scalar, kept until the step: whether one was not finite */
     src_id unscaled_at; /* unscaled: where, behind so many calls of xt_backward */
     int64_t unscaled_calls;
     struct { /* where a scaler stepped it last, which had been updated so often then */
@@ -116,7 +116,6 @@ struct xt_optimizer {
         src_id at;
         int64_t updates;
     } stepped;
-    int64_t steps;
     bool replicated; /* ranks had equal values, or got those of rank 0, before the first step */
     int64_t bucket_bytes; /* of gradients averaged together; 0 = the default */
     int64_t check_every; /* steps between comparisons of the replicas; 0 = never */
@@ -281,8 +280,8 @@ void optim_update_params(const xt_src *src, xt_optimizer *o, size_t n, const int
 void optim_offload_step(const xt_src *src, xt_optimizer *o, const gradients *g, ir_value *skip);
 void optim_offload_free(xt_optimizer *o);
 
-/* What a step is to the host: it is counted. */
-void optim_count_step(xt_optimizer *o);
+/* What a step is to the host: it is counted; `recorded`: as one of the step being recorded. */
+void optim_count_step(xt_optimizer *o, bool recorded);
 
 /* --- lbfgs.c: its state is no parameter's, and is listed as tensors when somebody asks for it --- */
 int optim_lbfgs_tensors(const xt_optimizer *o);
@@ -314,8 +313,7 @@ struct xt_loss_scaler {
     xt_tensor scale, tracker; /* f32 scalars */
     double initial, growth, backoff, interval;
     bool enabled;
-    xt_tensor found; /* bool scalar: a gradient of this step was not finite, in any optimizer */
-    int64_t found_step;
+    xt_tensor found; /* bool scalar, kept until xt_scaler_update: a gradient was not finite, in any optimizer */
     int64_t updates; /* calls of xt_scaler_update */
 };
 /* Errors, false: gradients of o that are divided by the scale and others that are not; that were clipped while the
@@ -324,6 +322,7 @@ bool scaler_not_mixed(const xt_src *src, const char *what, const xt_optimizer *o
 bool scaler_not_clipped(const xt_src *src, const char *what, const xt_optimizer *o);
 /* Divides the values by the scale; *out_skip: i1 scalar, true when one is not finite. */
 bool scaler_unscale(const xt_src *src, struct xt_loss_scaler *s, gradients *g, ir_value **out_skip);
+void scaler_forget_found(xt_tensor *found);
 void scaler_attach(xt_optimizer *o, struct xt_loss_scaler *s); /* takes loaded state */
 
 /* --- optim_state.c: for checkpoints --- */

@@ -157,7 +157,7 @@ char *optim_state_text(const xt_optimizer *o) {
           *counters = cJSON_AddObjectToObject(all, "counters");
     cJSON *schedules = cJSON_AddArrayToObject(all, "schedules");
     cJSON_AddStringToObject(all, "kind", o->name->name);
-    cJSON_AddNumberToObject(all, "steps", (double)o->steps);
+    cJSON_AddNumberToObject(all, "steps", (double)o->updater.steps);
     for (size_t i = 0; i < o->n_groups; i++) {
         cJSON *g = cJSON_CreateObject();
         cJSON_AddItemToObject(g, "lr", json_number(o->groups[i].h.lr));
@@ -247,7 +247,7 @@ xt_status optim_state_load(xt_optimizer *o, const char *json) {
     for (size_t k = 0; k < o->n_schedulers && !s; k++)
         s = schedule_load(o->schedulers[k], cJSON_GetArrayItem(schedules, (int)k));
     if (!s) {
-        o->steps = taken;
+        o->updater.steps = taken;
         cJSON_ArrayForEach(g, groups) {
             const cJSON *lr = cJSON_GetObjectItemCaseSensitive(g, "lr"),
                         *m = cJSON_GetObjectItemCaseSensitive(g, "momentum");

@@ -257,16 +257,14 @@ static void consume(const gradients *g) {
 }
 
 /* What a step is to the host; compiled step functions do it again at each call. */
-void optim_count_step(xt_optimizer *o) {
+void optim_count_step(xt_optimizer *o, bool recorded) {
     o->reduced = o->unscaled = false;
-    o->steps++;
     optim_watch_finite(o);
-    lazy_count_update(&o->updater);
+    lazy_count_update(&o->updater, recorded);
     lazy_module_now(nn_network(o->root), LAZY_MODULE_STEPPED);
-    counter_add(COUNTER_optimizer_steps, 1);
 }
 static void count_step(void *user) {
-    optim_count_step(user);
+    optim_count_step(user, true);
 }
 static void poll_again(void *user) {
     schedule_poll(user);
@@ -283,6 +281,16 @@ static void look_at_refused(const xt_src *src, const char *what, xt_optimizer *o
     if (!lazy_pending()) return;
     o->refused_in = lazy_step();
     if (++o->refused >= A_LOOP) lazy_end_if_unseen(what, src);
+}
+
+/* No update is made, and none is counted: the gradients go, as with any step that is dropped, and what was drawn for
+ * them with them. */
+static void refuse(xt_optimizer *o, gradients *g) {
+    consume(g);
+    gradients_free(g);
+    o->reduced = o->unscaled = false;
+    scaler_forget_found(&o->found);
+    lazy_draws_refused();
 }
 
 /* s NULL: no loss scaler. */
@@ -305,14 +313,9 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     lazy_on_replay(&(lazy_replay){.before = poll_again, .user = o});
     lazy_begin(src);
     if (!gradients_get(o, &g)) return;
-    if (lazy_pending()) { /* the step is dropped, and its gradients with it: no update is counted */
-        consume(&g);
-        gradients_free(&g);
-        return;
-    }
-    if (g.n == 0) {
-        step_error(src, what, o);
-        gradients_free(&g);
+    if (g.n == 0 && !lazy_pending()) step_error(src, what, o);
+    if (lazy_pending()) {
+        refuse(o, &g);
         return;
     }
     check_patterns(o);
@@ -320,7 +323,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     if (!scaler_not_mixed(src, what, o) || (s && s->enabled && !scaler_not_clipped(src, what, o)) ||
         !lazy_update_begin(src, what, &o->updater) || !numbers_check(src, o, s) || !replicas_begin(src, what, o) ||
         !replicas_check(src, o)) {
-        gradients_free(&g);
+        refuse(o, &g);
         return;
     }
     pace_check(src, o);
@@ -340,10 +343,11 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     if (ok && o->clip_value > 0) gradients_clip_value(b, &g, gradients_limit(src, "clip_value", &g, o->clip_value));
     if (ok) update_all(src, o, &g, skip);
     consume(&g);
+    scaler_forget_found(&o->found);
     optim_taken(src, what, o);
     lazy_begin(src);
     xt_no_grad_end_at(NULL);
-    optim_count_step(o); /* before: the network trains, whatever its mode */
+    optim_count_step(o, true); /* before: the network trains, whatever its mode */
     lazy_on_replay(&(lazy_replay){.before = count_step, .user = o});
     lazy_update_end(src, &o->updater);
     lazy_note_optimizer(o->name->name, o->forgets.made);

@@ -101,6 +101,7 @@ void xt_optimizer_free(xt_optimizer *o) {
     optim_offload_free(o);
     optim_lbfgs_free(o);
     optim_state_free(o);
+    scaler_forget_found(&o->found);
     for (size_t i = 0; i < o->n_groups; i++) base_free(o->groups[i].pattern);
     base_free(o->groups);
     base_free(o->last);

@@ -22,7 +22,7 @@ static int64_t number_of(xt_optimizer *o) {
 static void leave_note(const xt_src *src, xt_optimizer *o) {
     const lazy_position *at = lazy_position_of_thread();
     char line[256];
-    int64_t step = o->steps + 1;
+    int64_t step = o->updater.steps + 1;
     if (!at->loader || !marks(step)) return;
     snprintf(o->pace.key, sizeof o->pace.key, "pace/%lld/%lld", (long long)number_of(o), (long long)step);
     o->pace.batch = at->batch;

@@ -53,7 +53,7 @@ bool replicas_begin(const xt_src *src, const char *what, xt_optimizer *o) {
     size_t n = 0;
     const char *first = NULL;
     xt_status s = lazy_shards_agree();
-    if (!s) s = copies_read(what, o, o->steps == 0, &c);
+    if (!s) s = copies_read(what, o, o->updater.steps == 0, &c);
     for (size_t i = 0; i < c.n && !s; i++) {
         if (!differs_anywhere(&c, i)) continue;
         if (n++ == 0) first = c.names[i];
@@ -82,7 +82,7 @@ static void list_ranks(const copies *c, size_t i, bool same, str *out) {
 
 bool replicas_check(const xt_src *src, xt_optimizer *o) {
     copies c = {0};
-    if (o->check_every <= 0 || o->steps == 0 || o->steps % o->check_every || !has_copies()) return true;
+    if (o->check_every <= 0 || o->updater.steps == 0 || o->updater.steps % o->check_every || !has_copies()) return true;
     size_t n = 0, first = 0;
     xt_status s = copies_read("xt_optimizer_check_replicas", o, false, &c);
     for (size_t i = c.n; i-- > 0 && !s;)
@@ -95,7 +95,7 @@ bool replicas_check(const xt_src *src, xt_optimizer *o) {
                        "replicas differ after step %lld: %s has one value on rank %s and another on rank %s; %zu of "
                        "%zu parameters differ. Was a parameter written, or a rank's loss or "
                        "optimizer chosen, by rank?",
-                       (long long)o->steps, c.names[first], str_cstr(&same), str_cstr(&other), n, c.n);
+                       (long long)o->updater.steps, c.names[first], str_cstr(&same), str_cstr(&other), n, c.n);
         o->check_every = 0;
         str_free(&same);
         str_free(&other);

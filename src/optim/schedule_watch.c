@@ -34,7 +34,7 @@ void schedule_watch_step(xt_scheduler *s, bool by_trainer) {
 /* One step before the first update is at the head of a loop; several of them go to a place in the schedule. */
 void schedule_watch_update(const xt_src *src, const xt_optimizer *o) {
     char made[300];
-    for (size_t i = 0; i < o->n_schedulers && o->steps == 0; i++) {
+    for (size_t i = 0; i < o->n_schedulers && o->updater.steps == 0; i++) {
         xt_scheduler *s = o->schedulers[i];
         if (s->watch.by_program != 1 || s->watch.by_trainer || s->plateau || !tells(s)) continue;
         log_msg(XT_SEV_WARNING,
@@ -47,7 +47,7 @@ void schedule_watch_update(const xt_src *src, const xt_optimizer *o) {
 
 void schedule_watch_end(const xt_optimizer *o, int64_t passes) {
     char made[300];
-    if (o->steps < CERTAIN && passes < 2) return;
+    if (o->updater.steps < CERTAIN && passes < 2) return;
     for (size_t i = 0; i < o->n_schedulers; i++) {
         xt_scheduler *s = o->schedulers[i];
         if (s->watch.by_program || s->watch.by_trainer || o->forgets.in_fit || !tells(s)) continue;
@@ -56,6 +56,6 @@ void schedule_watch_end(const xt_optimizer *o, int64_t passes) {
             "the schedule%s has never stepped, in %lld steps of its optimizer: the rate is %g, as at the "
             "beginning. In a loop of one's own xt_schedule_step%s behind xt_optimizer_step moves it, once a step or "
             "once an epoch",
-            made_at(s, made, sizeof made), (long long)o->steps, o->groups[0].h.lr, s->plateau ? "_value" : "");
+            made_at(s, made, sizeof made), (long long)o->updater.steps, o->groups[0].h.lr, s->plateau ? "_value" : "");
     }
 }

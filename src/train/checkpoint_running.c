@@ -1,5 +1,5 @@
 /* What each rank keeps beside the module: running means (xt_running), as "xtrain:running:N", and tensors of callbacks
- * that judge a rank's own batches, as "xtrain:callback:CALLBACK:NAME"; [ranks, elements] of f32 each. The rows of a
+ * that judge a rank's own batches, as "xtrain:callback:CALLBACK:NAME"; [ranks, elements] each. The rows of a
  * resumed run show, and its callbacks judge, what the unbroken run's do. */
 #include "base/saved.h"
 #include "coll/coll.h"
@@ -61,10 +61,11 @@ static xt_status ranks_of(const xt_trainer *t, coll_group **out_group, int64_t *
 
 static xt_status gather_one(checkpoint_running *r, const char *name, xt_tensor tensor, coll_group *g, int64_t ranks) {
     const ir_type *type = lazy_type(tensor);
-    size_t bytes = (size_t)type->count * sizeof(float);
-    checkpoint_ring one = {.rows = base_malloc(bytes * (size_t)ranks), .ranks = ranks, .n = type->count};
+    size_t bytes = ir_type_bytes(type);
+    checkpoint_ring one = {
+        .rows = base_malloc(bytes * (size_t)ranks), .dtype = type->dtype, .ranks = ranks, .n = type->count};
     snprintf(one.name, sizeof one.name, "%s", name);
-    float *mine = ranks > 1 ? base_malloc(bytes) : one.rows;
+    void *mine = ranks > 1 ? base_malloc(bytes) : one.rows;
     xt_status s = one.rows && mine ? lazy_state_read(tensor, mine, bytes) : status_oom(bytes, name);
     if (!s && ranks > 1) s = coll_all_gather(g, mine, bytes, one.rows);
     if (!s && !VEC_PUSH(r->all, r->n, r->cap, one)) s = status_oom(sizeof one, name);
@@ -88,7 +89,7 @@ xt_status checkpoint_running_gather(checkpoint_running *r, const xt_trainer *t) 
 xt_status checkpoint_running_take(const checkpoint_running *r, snapshot *s) {
     for (size_t i = 0; i < r->n; i++) {
         const checkpoint_ring *one = &r->all[i];
-        const ir_type *type = ir_tensor(XT_F32, 2, (int64_t[]){one->ranks, one->n});
+        const ir_type *type = ir_tensor(one->dtype, 2, (int64_t[]){one->ranks, one->n});
         size_t bytes = type ? ir_type_bytes(type) : 0;
         void *copy = type ? base_malloc(bytes) : NULL;
         if (!copy) return status_oom(bytes, one->name);
@@ -98,7 +99,7 @@ xt_status checkpoint_running_take(const checkpoint_running *r, snapshot *s) {
     return NULL;
 }
 
-static xt_status give_to_callback(const xt_trainer *t, const char *name, int64_t n, const float *row) {
+static xt_status give_to_callback(const xt_trainer *t, const char *name, xt_dtype dtype, int64_t n, const void *row) {
     const char *own = strchr(name, ':');
     for (size_t c = 0; own && c < t->n_callbacks; c++) {
         const xt_callback *cb = t->callbacks[c];
@@ -106,7 +107,7 @@ static xt_status give_to_callback(const xt_trainer *t, const char *name, int64_t
         if (!cb->tensors || !cb->tensors->of_ranks || (size_t)(own - name) != len || memcmp(cb->d.name, name, len) != 0)
             continue;
         xt_status s;
-        TRAIN_HOOK(s =, t, cb, tensors->restore, own + 1, XT_F32, 1, &n, row, true);
+        TRAIN_HOOK(s =, t, cb, tensors->restore, own + 1, dtype, 1, &n, row, true);
         return s;
     }
     return NULL; /* of a callback that this run does without */
@@ -119,13 +120,16 @@ static xt_status restore_one(const xt_trainer *t, st_file *f, const st_entry *e,
     const char *rest = e->name + (mean ? sizeof of_means : sizeof of_callbacks) - 1;
     int64_t index = 0, ranks = e->rank == 2 ? e->dims[0] : 0;
     if (mean) XT_TRY(status_context(saved_text("running mean", rest, 0, SAVED_COUNT, &index), "%s", path));
-    if (e->dtype != XT_F32 || ranks < 1 || e->dims[1] < 2)
+    if ((mean && e->dtype != XT_F32) || ranks < 1 || e->dims[1] < 2)
         return status_new(XT_DATA_LOSS, NULL, "%s: %s does not hold a row of numbers for each rank", path, e->name);
     int64_t rank = world_get()->rank;
     if (!mean && (rank >= ranks || lazy_spmd())) return NULL;
-    float *rows = base_malloc((size_t)(e->end - e->begin) + 1), *row = rows ? rows + e->dims[1] * (rank % ranks) : NULL;
-    xt_status s = rows ? st_read(f, e, rows, (size_t)(e->end - e->begin)) : status_oom(64, path);
-    if (!s) s = mean ? running_restore((size_t)index, row, e->dims[1]) : give_to_callback(t, rest, e->dims[1], row);
+    size_t all = (size_t)(e->end - e->begin);
+    char *rows = base_malloc(all + 1), *row = rows ? rows + all / (size_t)ranks * (size_t)(rank % ranks) : NULL;
+    xt_status s = rows ? st_read(f, e, rows, all) : status_oom(64, path);
+    if (!s)
+        s = mean ? running_restore((size_t)index, (const float *)(void *)row, e->dims[1])
+                 : give_to_callback(t, rest, e->dtype, e->dims[1], row);
     base_free(rows);
     return s;
 }

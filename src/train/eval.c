@@ -4,7 +4,6 @@
 
 #include "base/ending.h"
 #include "data/data.h"
-#include "lazy/step/within.h"
 #include "nn/nn.h"
 #include "train/train_int.h"
 
@@ -34,17 +33,17 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass kind, xt_loader
         train_precision_begin(t);
         log_window_begin(); /* a step of a validation is a batch */
         t->in_step = true;
-        lazy_batch_ahead(true);
+        hooks_step_begins(&b);
         here = *lazy_position_of_thread(); /* hooks and the step may go over loaders of their own */
         hooks_batch(t, src, &b);
         hooks_batch_begin(t, kind, &b);
         *lazy_position_of_thread() = here;
-        lazy_batch_ahead(false);
         step(t->net, b, task->user);
         *lazy_position_of_thread() = here;
         train_precision_end(t);
         t->in_step = false;
         hooks_batch_end(t, kind, &b, (xt_tensor){0});
+        hooks_step_ends();
         *lazy_position_of_thread() = here;
         cut = ++done == limit;
     }

@@ -84,6 +84,7 @@ static void backward_and_step(loop *l, xt_tensor loss, const window *w) {
     const xt_task *task = t->task;
     const ir_type *type = lazy_type(loss);
     if (t->divides && type) loss = xt_mul_at(l->src, loss, lazy_scalar(l->src, type->dtype, 1.0 / (double)w->size));
+    lazy_goes_on_with(loss);
     TRAIN_CALL(t, before_backward, t, loss);
     if (task->on_before_backward) task->on_before_backward(t->net, loss, task->user);
     xt_backward_at(l->src, train_scaled(t, l->src, loss));
@@ -156,7 +157,6 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     const lazy_position here = *lazy_position_of_thread(); /* hooks and the step may go over loaders of their own */
     bool enters = enter_batch(l, &b, w);
     *lazy_position_of_thread() = here;
-    lazy_batch_ahead(false);
     if (!enters) {
         train_precision_end(t);
         return false;
@@ -165,6 +165,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     xt_tensor loss = task->training_step(t->net, b, task->user);
     lazy_steps_for_caller(outer);
     *lazy_position_of_thread() = here;
+    lazy_goes_on_with(loss);
     check_settings(l);
     check_loss(l->src, loss);
     if (loss.slot == 0 && !task->manual_optimization && !lazy_pending())
@@ -374,7 +375,7 @@ static bool run_batches(loop *l) {
         ending_cancel_point();
         bool more = loader_pass_next(l->src, &pass, &b);
         t->in_step = more;
-        lazy_batch_ahead(more);
+        hooks_step_begins(more ? &b : NULL);
         settle(l, !lazy_pending());
         l->loader_ready = !more && !lazy_pending();
         if (!more) {
@@ -388,7 +389,9 @@ static bool run_batches(loop *l) {
         window w = window_of(b.index, l->batches, t->accumulate);
         b.epoch = t->epoch;
         lazy_position_of_thread()->epoch = t->epoch;
-        if (!record(l, &b, &w)) {
+        bool recorded = record(l, &b, &w);
+        hooks_step_ends();
+        if (!recorded) {
             t->whole_epoch = true;
             break;
         }
@@ -403,7 +406,7 @@ static bool run_batches(loop *l) {
               lazy_pending();
     }
     t->in_step = false;
-    lazy_batch_ahead(false);
+    hooks_step_ends();
     if (l->recorded && !lazy_pending()) settle(l, lazy_boundary(LAZY_STEP_END, l->src));
     log_hold_step(LOG_TRAIN);
     log_set_place(LOG_BETWEEN, LOG_TRAIN);

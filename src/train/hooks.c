@@ -1,6 +1,7 @@
 /* The hooks of passes that do not train: a callback's hook of a place runs before the task's where something begins; at
  * a pass's end the task's comes first, then the program's own callbacks, so that those of the library that watch values
  * find what these logged. */
+#include "lazy/step/within.h"
 #include "train/train_int.h"
 
 #define TASK_CALL(t, hook, ...)                                                                    \
@@ -111,7 +112,25 @@ void hooks_batch_end(xt_trainer *t, train_pass pass, const xt_batch *b, xt_tenso
     }
 }
 
+/* --- a step with a batch, in which functions of the program's may end steps by themselves --- */
+static void goes_on_with(const xt_batch *b) {
+    lazy_goes_on_with(b->x);
+    lazy_goes_on_with(b->y);
+    lazy_goes_on_with(b->mask);
+    for (size_t i = 0; i < BASE_COUNT(b->more); i++) lazy_goes_on_with(b->more[i]);
+    for (int i = 0; i < b->n_parts; i++) goes_on_with(&b->parts[i]);
+}
+
+void hooks_step_begins(const xt_batch *b) {
+    lazy_in_step_of_loop(b);
+    if (b) goes_on_with(b);
+}
+void hooks_step_ends(void) {
+    lazy_in_step_of_loop(false);
+}
+
 void hooks_batch(const xt_trainer *t, const xt_src *src, xt_batch *b) {
     if (t->task->on_after_batch_transfer) *b = t->task->on_after_batch_transfer(t->net, *b, t->task->user);
     train_precision_batch(t, src, b);
+    goes_on_with(b);
 }

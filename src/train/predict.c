@@ -19,11 +19,11 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
         lazy_set_draw_step(done);
         train_precision_begin(t);
         t->in_step = true;
-        lazy_batch_ahead(true);
+        hooks_step_begins(&b);
         hooks_batch(t, src, &b);
         hooks_batch_begin(t, PASS_PREDICT, &b);
-        lazy_batch_ahead(false);
         xt_tensor out = task->predict_step(t->net, b, task->user);
+        lazy_goes_on_with(out);
         train_precision_end(t);
         if (out.slot == 0 && !lazy_pending())
             lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "predict_step gave no tensor ({0})"));
@@ -31,9 +31,11 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
         if (lazy_pending()) break;
         hooks_batch_end(t, PASS_PREDICT, &b, out);
         if (fn) fn(&b, out, user);
+        hooks_step_ends();
         t->in_step = false;
         cut = ++done == limit;
     }
+    hooks_step_ends();
     if (cut && !lazy_pending()) lazy_boundary(LAZY_EVAL, src);
     xt_no_grad_end_at(NULL);
     nn_mode_end(src, t->net);

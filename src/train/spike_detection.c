@@ -11,7 +11,9 @@
 #include "coll/coll.h"
 #include "train/train_int.h"
 
-enum { RING = 64 };
+/* Rows may come late, by some hundred steps where the machine is busy, and each spike in between is listed. RING_WAS
+ * and f32: of files of versions before. */
+enum { RING = 1024, RING_WAS = 64, NOT_KNOWN = -1 };
 typedef struct detector {
     xt_spike_detection_opts o;
     xt_tensor losses, counts, ring;
@@ -47,7 +49,7 @@ static void make_states(detector *d) {
     if (d->losses.slot) return;
     d->losses = lazy_state_new(XT_HERE, LAZY_LOG, "spike detection: losses", XT_F32, 1, &losses, NULL);
     d->counts = lazy_state_new(XT_HERE, LAZY_LOG, "spike detection: counts", XT_F32, 1, &two, NULL);
-    d->ring = lazy_state_new(XT_HERE, LAZY_LOG, "spike detection: batches", XT_F32, 1, &ring, NULL);
+    d->ring = lazy_state_new(XT_HERE, LAZY_LOG, "spike detection: batches", XT_I64, 1, &ring, NULL);
 }
 
 static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
@@ -68,7 +70,7 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     xt_tensor one = xt_cast_at(XT_HERE, bad, XT_F32);
     xt_tensor more_good =
         xt_minimum_at(XT_HERE, xt_add_at(XT_HERE, good, xt_sub__at(XT_HERE, number(1), one)), number(d->o.window));
-    xt_tensor index = xt_reshape_at(XT_HERE, lazy_scalar(XT_HERE, XT_F32, (double)t->position.batches), XT_DIMS_(1, 0));
+    xt_tensor index = xt_reshape_at(XT_HERE, lazy_scalar(XT_HERE, XT_I64, (double)t->position.batches), XT_DIMS_(1, 0));
     xt_tensor all = xt_add_at(XT_HERE, spikes, one);
     assign(d->ring, xt_where_at(XT_HERE, bad, push(d->ring, RING, index), d->ring));
     assign(d->losses, xt_where_at(XT_HERE, bad, d->losses, push(d->losses, d->o.window, v)));
@@ -96,44 +98,55 @@ static void write_list(const xt_trainer *t, const char *const *lists, int n) {
 
 /* Each rank judges its own batches; at the end of the fit rank 0 writes down all. */
 static void write_all_ranks(const xt_trainer *t, const detector *d) {
-    enum { ROOM = 1024 };
     int n = world_get()->size;
-    char mine[ROOM] = "", *all = base_calloc((size_t)n, ROOM);
+    uint64_t own = d->batches.len, room = 0, *lengths = base_calloc((size_t)n, sizeof *lengths);
     const char **lists = base_calloc((size_t)n, sizeof *lists);
+    char *mine = NULL, *all = NULL;
     coll_group *g;
-    bool any = false;
-    snprintf(mine, sizeof mine, "%s", d->batches.len ? str_cstr(&d->batches) : "");
-    xt_status s = all && lists ? coll_run_group(&g) : status_oom((size_t)n * ROOM, "spikes");
-    if (!s) s = coll_all_gather(g, mine, ROOM, all);
-    for (int r = 0; r < n && !s; r++) {
-        lists[r] = all + r * ROOM;
-        any = any || *lists[r];
-    }
-    if (any && world_get()->rank == 0) write_list(t, lists, n);
+    xt_status s = lengths && lists ? coll_run_group(&g) : status_oom((size_t)n * sizeof *lists, "spikes");
+    if (!s) s = coll_all_gather(g, &own, sizeof own, lengths);
+    for (int r = 0; r < n && !s; r++) room = lengths[r] > room ? lengths[r] : room;
+    bool any = room > 0;
+    room++; /* each ends with a 0 */
+    if (!s && any && (!(mine = base_calloc(1, room)) || !(all = base_calloc((size_t)n, room))))
+        s = status_oom((size_t)n * room, "spikes");
+    if (!s && any && own) memcpy(mine, str_cstr(&d->batches), own);
+    if (!s && any) s = coll_all_gather(g, mine, room, all);
+    for (int r = 0; r < n && !s && any; r++) lists[r] = all + (size_t)r * room;
+    if (!s && any && world_get()->rank == 0) write_list(t, lists, n);
     if (s) lazy_fail(status_context(s, "gathering the ranks' spikes"));
+    base_free(mine);
     base_free(all);
     base_free(lists);
+    base_free(lengths);
 }
 
 /* The row that told of a spike is older than the states, which later steps may have moved on: the ring is read with the
  * count that belongs to it. */
 static void report(xt_trainer *t, detector *d) {
-    float ring[RING], counts[2];
+    int64_t ring[RING];
+    float counts[2];
     xt_status s = lazy_state_read(d->ring, ring, sizeof ring);
     if (!s) s = lazy_state_read(d->counts, counts, sizeof counts);
     if (s) {
         xt_status_free(s);
         return;
     }
-    int64_t count = (int64_t)counts[1], fresh = count - d->seen < RING ? count - d->seen : RING;
+    int64_t count = (int64_t)counts[1], fresh = count - d->seen < RING ? count - d->seen : RING,
+            lost = count - d->seen - fresh;
     d->seen = count;
-    str now = STR_INIT;
-    for (int64_t i = RING - fresh; i < RING; i++) {
-        str_printf(&now, "%s%.0f", now.len ? ", " : "", (double)ring[i]);
-        str_printf(&d->batches, "%s%.0f", d->batches.len ? ", " : "", (double)ring[i]);
-    }
-    log_msg(XT_SEV_WARNING, "the loss spiked in micro-batch%s %s (counted over the run; %lld spike%s so far)",
-            fresh == 1 ? "" : "es", str_cstr(&now), (long long)count, count == 1 ? "" : "s");
+    str now = STR_INIT, missing = STR_INIT;
+    for (int64_t i = RING - fresh; i < RING; i++) str_printf(&now, "%s%lld", now.len ? ", " : "", (long long)ring[i]);
+    str_printf(&d->batches, "%s%s", d->batches.len ? ", " : "", str_cstr(&now));
+    if (lost)
+        str_printf(&missing,
+                   "; of %lld before these, more than %d since the row before, the numbers are not known: a smaller "
+                   ".log_every_n_steps keeps them",
+                   (long long)lost, RING);
+    log_msg(XT_SEV_WARNING, "the loss spiked in micro-batch%s %s (counted over the run; %lld spike%s so far%s)",
+            fresh == 1 ? "" : "es", str_cstr(&now), (long long)count, count == 1 ? "" : "s",
+            lost ? str_cstr(&missing) : "");
+    str_free(&missing);
     if (world_get()->size == 1) write_list(t, (const char *[]){str_cstr(&d->batches)}, 1);
     str_free(&now);
     if (d->o.stop == XT_ON) xt_trainer_stop(t);
@@ -194,11 +207,11 @@ static xt_tensor tensor_at(int i, char *name, size_t n, void *user) {
 
 /* A rank other than 0 has told of all spikes its counts know, and its list is in its ring. The counts come
  * before the ring. */
-static void list_again(detector *d, const float *ring) {
+static void list_again(detector *d, const int64_t *ring) {
     int64_t n = d->seen < RING ? d->seen : RING;
     str_clear(&d->batches);
     for (int64_t i = RING - n; i < RING; i++)
-        str_printf(&d->batches, "%s%.0f", d->batches.len ? ", " : "", (double)ring[i]);
+        if (ring[i] != NOT_KNOWN) str_printf(&d->batches, "%s%lld", d->batches.len ? ", " : "", (long long)ring[i]);
 }
 
 /* With another window the mean begins anew; what was counted stays. */
@@ -211,6 +224,13 @@ static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64
     for (size_t i = 0; i < BASE_COUNT(states); i++) {
         const ir_type *type = lazy_type(states[i]);
         if (strcmp(name, state_names[i]) != 0 || !type) continue;
+        int64_t ring[RING];
+        if (i == 2 && rank == 1 && dtype == XT_F32 && dims[0] == RING_WAS) {
+            for (int k = 0; k < RING; k++)
+                ring[k] = k < RING - RING_WAS ? NOT_KNOWN : (int64_t)((const float *)data)[k - (RING - RING_WAS)];
+            data = ring;
+            given = type;
+        }
         if (i == 0) d->anew = type != given;
         if (type != given)
             return i == 0 ? NULL

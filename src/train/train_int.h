@@ -76,7 +76,8 @@ typedef struct checkpoint_ranks {
 } checkpoint_ranks;
 typedef struct checkpoint_ring { /* a running mean or a callback's tensor: all ranks', a row each */
     char name[128];
-    float *rows;
+    void *rows;
+    xt_dtype dtype;
     int64_t ranks, n;
 } checkpoint_ring;
 typedef struct checkpoint_running {
@@ -297,6 +298,11 @@ void hooks_batch_begin(xt_trainer *t, train_pass pass, const xt_batch *b);
 void hooks_batch_end(xt_trainer *t, train_pass pass, const xt_batch *b, xt_tensor out); /* out: of a prediction */
 /* what a step gets: the task's transform, then the precision's */
 void hooks_batch(const xt_trainer *t, const xt_src *src, xt_batch *b);
+/* Around all that the program is called for with a batch: its tensors, and what a step gives out, live over whatever
+ * ends steps there, but not over the boundary of the pass itself, which comes behind hooks_step_ends. b NULL: there is
+ * none. */
+void hooks_step_begins(const xt_batch *b);
+void hooks_step_ends(void);
 
 /* by_name.c: --optimizer adamw --optimizer.lr 0.1 --scheduler cosine --scheduler.t_max 100. */
 /* words.c: options that are words, as they are given; the error has the words there are */

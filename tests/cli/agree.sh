@@ -94,6 +94,25 @@ for call in module trainer dataset samples callback compile mesh launch; do
     check "other headers are refused by the first call: $call" \
         grep -qE "^$call: none, .*old_calls was built against the headers of xtrain [0-9]+\.77" "$tmp/out"
 done
+# The line told is the program's, also where an inline function of a header stands between it and the library.
+cat >"$tmp/first.c" <<'C'
+#include <xtrain/xtrain.h>
+int main(int argc, char **argv) {
+    float v[3] = {(float)argc, argv != NULL, 3};
+    xt_tensor t = argc > 1 ? xt_ones(XT_F32, 3) : /* here */
+                      xt_from_array(v, XT_F32, 3); /* here */
+    return xt_is_error(t) ? xt_finish() : 9;
+}
+C
+for how in -O0 -O2; do
+    build first "$tmp/old" "$tmp/first.c" -g $how
+    for argument in "" ones; do
+        # shellcheck disable=SC2086
+        run ./first $argument
+        check "a refused first call is told with the program's line: $how $argument" \
+            grep -qE "first\.c:[45]: .*first was built against the headers of xtrain [0-9]+\.77" "$tmp/out"
+    done
+done
 
 # Three ranks, one sleeps: every rank's watchdog says where each rank is.
 cat >"$tmp/sleeper.c" <<'C'

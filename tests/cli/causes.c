@@ -644,6 +644,18 @@ static void frozen_sgd(void) {
     xt_module *m = xt_module_new(net, NULL);
     frozen_by(xt_sgd(m, .lr = 0.1), m);
 }
+/* What is frozen and given back is trained as before: the next cause is not that. */
+static void frozen_then_shape(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 6; i++) {
+        if (i == 2) xt_freeze(m, "*.bias");
+        if (i == 3) xt_unfreeze(m, "*");
+        train_on(m, o, i < 5 ? xt_reshape(some(16), 8, 2) : xt_reshape(some(12), 6, 2));
+        xt_mark_step();
+    }
+    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
+}
 static void frozen_momentum(void) {
     xt_module *m = xt_module_new(net, NULL);
     frozen_by(xt_sgd(m, .lr = 0.1, .momentum = 0.9), m);
@@ -836,6 +848,7 @@ int train(const char *what) {
                {"names", log_names},
                {"freeze_sgd", frozen_sgd},
                {"freeze_momentum", frozen_momentum},
+               {"freeze_shape", frozen_then_shape},
                {"freeze_adam", frozen_adam},
                {"two_frozen", two_frozen},
                {"in_turn", states_in_turn},

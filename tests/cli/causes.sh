@@ -138,7 +138,10 @@ freeze_momentum ^compile 2: .* step 2 . why: flag change: xt_freeze of "\*.bias"
 freeze_momentum ^compiles: 2$
 freeze_adam ^compile 2: .* step 2 . why: flag change: xt_freeze of "\*.bias" at @freeze changed which parameters
 freeze_adam ^compile 3: .* step 5 . why: flag change: xt_unfreeze of "fc.\*" at @unfreeze, the last of 2 such calls
-            since then, changed which parameters are trained .program 1.
+            since then, gives back what is trained, and the optimizer counts the steps of what was frozen apart
+            .program 1.: one more program is enough
+freeze_shape ^compile 3: .* step 5 . why: shape change: .* dim 0 from 16 to 12
+freeze_shape ^compiles: 3$
 freeze_adam ^compiles: 3$
 two_frozen  ^compile 2: .* why: flag change: xt_requires_grad of "fc.bias" at [^ ]*, the last of 3 such calls since
             then, changed which parameters are trained .program 1.

@@ -24,11 +24,12 @@ check "it prints what it comes to" grep -q '"max_epochs":.*7' "$tmp/printed"
 "$XTRAIN" fit --config "$tmp/printed" --trainer.max_epochs 1 --no-pictures --json >"$tmp/four" 2>"$tmp/out"
 check "and that is a file" [ "$(json "$tmp/four" steps)" = 12 ]
 refused() {
+    [ "$1" != -- ] || shift
     local what=$1
     shift
     "$XTRAIN" fit "$@" >"$tmp/out" 2>&1
     check "refused: $*" [ $? != 0 ]
-    check "'$what' is said" grep -q "$what" "$tmp/out"
+    check "'$what' is said" grep -q -- "$what" "$tmp/out"
 }
 refused 'did you mean max_epochs' mnist --trainer.max_epoch 3
 refused 'no option --lrr' mnist --model.lrr 3
@@ -53,6 +54,38 @@ refused 'did you mean adamw?' mnist --optimizer adanw
 refused 'there is no option lrr; did you mean lr?' mnist --limit-batches 2 --optimizer sgd --optimizer.lrr 3
 refused 'without --optimizer NAME' mnist --optimizer.lr 3
 refused 'there is no option momentum_decay' mnist --limit-batches 2 --optimizer adamax --optimizer.momentum_decay 0.1
+
+# --- --lr is the rate of the optimizer that trains, whoever names that; what would be dropped is refused
+file() {
+    echo "$1" >"$tmp/rate.json"
+}
+rate() {
+    "$XTRAIN" fit mnist --limit-batches 4 --limit-val 1 --epochs 1 --no-pictures --json "$@" >"$tmp/rate" 2>"$tmp/out"
+    json "$tmp/rate" loss_last
+}
+want=$(rate --optimizer adamw --optimizer.lr 0.02)
+check "a rate by the optimizer's own name" [ -n "$want" -a "$want" != "$(rate --optimizer adamw)" ]
+check "--lr is the same" [ "$(rate --optimizer adamw --lr 0.02)" = "$want" ]
+check "in front of it too" [ "$(rate --lr=0.02 --optimizer=adamw)" = "$want" ]
+check "so is --model.lr" [ "$(rate --optimizer adamw --model.lr 0.02)" = "$want" ]
+check "given twice, the same" [ "$(rate --optimizer adamw --lr 0.02 --optimizer.lr 2e-2)" = "$want" ]
+version=$(find "$tmp/runs/mnist" -maxdepth 1 -name 'version_*' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2)
+check "the run's file repeats it" [ "$(rate --config "$version/config.json")" = "$want" ]
+file '{"optimizer": {"name": "adamw"}}'
+check "for a file's optimizer" [ "$(rate --config "$tmp/rate.json" --lr 0.02)" = "$want" ]
+file '{"optimizer": {"name": "adamw", "lr": 0.5}}'
+check "over a file's rate" [ "$(rate --config "$tmp/rate.json" --lr 0.02)" = "$want" ]
+file '{"model": {"lr": 0.02}}'
+check "of a file" [ "$(rate --config "$tmp/rate.json" --optimizer adamw)" = "$want" ]
+file '{"model": {"lr": 0.5}}'
+check "a file's gives way" [ "$(rate --config "$tmp/rate.json" --optimizer adamw --optimizer.lr 0.02)" = "$want" ]
+file '{"model": {"lr": 0.5}, "optimizer": {"name": "adamw", "lr": 0.02}}'
+refused 'lr is 0.5 and --optimizer.lr is 0.02: which is the rate' mnist --config "$tmp/rate.json"
+refused 'lr is 0.5 and --optimizer.lr is 0.02: which is the rate' mnist --optimizer adamw --lr 0.5 --optimizer.lr 0.02
+refused -- '--warmup is of the model.s own schedule, whose place --optimizer adamw takes' mnist --optimizer adamw \
+    --warmup 3
+refused -- '--schedule is of the model.s own schedule, whose place --scheduler cosine takes' mnist --scheduler cosine \
+    --scheduler.t_max 3 --schedule constant
 refused 'swa_lr would change nothing here: it belongs to .swa = XT_ON' mnist --limit-batches 2 \
     --callbacks weight_averaging --callbacks.weight_averaging.swa_lr 0.1
 refused 't_max is needed' mnist --limit-batches 2 --scheduler cosine
@@ -207,6 +240,14 @@ check "xtrain plan names the command that works" grep -q "xtrain plan -- xtrain 
 check "a model without predict_step" grep -q 'the task has no .predict_step' "$tmp/out"
 "$XTRAIN" fit "$tmp/mine.so" --max_epochs 1 --optimizer rmsprop --optimizer.alpha 0.9 --json >"$tmp/out" 2>&1
 check "its optimizer by name" [ $? = 0 ]
+one=$("$XTRAIN" fit "$tmp/mine.so" --max_epochs 1 --optimizer sgd --optimizer.lr 0.5 --json 2>"$tmp/out" | tail -1)
+two=$("$XTRAIN" fit "$tmp/mine.so" --max_epochs 1 --optimizer sgd --lr 0.5 --json 2>"$tmp/out" | tail -1)
+loss_of() {
+    grep -o '"loss_last": [^,}]*' <<<"$1"
+}
+check "with the rate of --lr" [ -n "$(loss_of "$one")" -a "$(loss_of "$one")" = "$(loss_of "$two")" ]
+refused 'lr is 0.3 and --optimizer.lr is 0.5: which is the rate' "$tmp/mine.so" --optimizer sgd --lr 0.3 \
+    --optimizer.lr 0.5
 "$XTRAIN" fit "$tmp/mine.so" --help >"$tmp/out" 2>&1
 check "the short words of the command" [ "$(grep -cE '^  --(epochs|batch|json) ' "$tmp/out")" = 3 ]
 no_line() {

@@ -16,6 +16,19 @@ run predict gpt2-tiny --data text.txt --ckpt ours --output ours.npy
 check "predict, of the checkpoint" [ $? = 0 ]
 ${TORCH_PYTHON:-python3} "$here/gpt2_files.py" check ours ours.npy text.txt >"$tmp/out" 2>&1
 check "the logits of Hugging Face's model with our file are ours" [ $? = 0 ]
+rows() {
+    head -c 200 "$1" | grep -aoE "'shape': \\([0-9]+"
+}
+run predict gpt2-tiny --data text.txt --ckpt ours --batch 1 --output single.npy
+for batch in 7 13; do
+    run predict gpt2-tiny --data text.txt --ckpt ours --batch $batch --output some.npy
+    check "each window is predicted, by $batch" [ -n "$(rows some.npy)" -a "$(rows some.npy)" = "$(rows single.npy)" ]
+    check "and nothing is said of a loader" [ "$(grep -c 'fill no batch' "$tmp/out")" = 0 ]
+    for pass in validate test; do
+        run $pass gpt2-tiny --data text.txt --ckpt ours --batch $batch
+        check "$pass takes them too" [ $? = 0 -a "$(grep -c 'fill no batch' "$tmp/out")" = 0 ]
+    done
+done
 mkdir theirs prefixed
 cp ours/config.json ours/model.safetensors theirs
 cp ours/config.json prefixed

@@ -75,6 +75,10 @@ check "a run of 15 steps, the spike among them" [ $? = 0 ]
 ranks 2 spike --max_epochs 1 --run_name spiked --resume "$tmp/spiked/last.ckpt"
 check "resumed: rank 1 knows its own spikes" [ "$(cat "$(newest spiked)/skip_batches.json" 2>/dev/null)" = "$want" ]
 check "and tells none again" [ "$(grep -c 'the loss spiked' "$tmp/out")" = 0 ]
+OFTEN=1 ranks 2 spike --max_epochs 30 --run_name often
+want=$(for ((i = 0; i < 30 * 24; i++)); do ((i % 24 % 2 == 1 && i % 24 > 4)) && echo -n "$i, "; done)
+check "a rank's list is whole, however long" \
+    [ "$(cat "$(newest often)/skip_batches.json")" = "{\"rank 0\": [], \"rank 1\": [${want%, }]}" ]
 ranks 2 merge --run_name merge --max_epochs 1 --limit_train_batches 3
 check "values of two ranks" [ $? = 0 ]
 csv=$(newest merge)/metrics.csv

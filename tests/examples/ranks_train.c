@@ -27,7 +27,7 @@ static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
     (void)user;
     xt_tensor loss = xt_cross_entropy(xt_forward(m, b.x), b.y);
     /* data of this rank alone */
-    if (is("spike") && b.index == 12 && xt_rank() == 1)
+    if (is("spike") && (getenv("OFTEN") ? b.index % 2 == 1 && b.index > 4 : b.index == 12) && xt_rank() == 1)
         loss = xt_add(loss, xt_scalar(1000, XT_F32));
     else if (is("spike"))
         loss = xt_add(loss, xt_scalar(0, XT_F32));

@@ -525,9 +525,35 @@ static void own_buffers(void **state) {
     finish();
 }
 
+/* A module that is built in the middle of a step and freed in it is nothing to that step. */
+static void built_within_a_step(void **state) {
+    (void)state;
+    double sums[2];
+    static float x[2][3] = {{1, 2, 3}, {4, 5, 6}};
+    for (int k = 0; k < 2; k++) {
+        xt_seed(4);
+        xt_module *m = built(chain, 3);
+        xt_optimizer *o = xt_sgd(m, .lr = 0.01);
+        for (int i = 0; i < 4; i++) {
+            xt_backward(xt_mean(xt_square(xt_forward(m, xt_from_array(x, XT_F32, 2, 3)))));
+            xt_module *other = k && i ? xt_module_new(chain, NULL) : NULL;
+            if (other) ok(xt_module_build(other, (xt_spec){XT_F32, {2, 3}}));
+            xt_module_free(other);
+            xt_optimizer_step(o);
+            assert_true(xt_mark_step());
+        }
+        sums[k] = 0;
+        for (int i = 0; i < 6; i++) sums[k] += xt_item(xt_sum(xt_square(xt_module_tensor(m, i))));
+        xt_optimizer_free(o);
+        xt_module_free(m);
+    }
+    assert_true(sums[0] == sums[1]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_buffers),
+        cmocka_unit_test(built_within_a_step),
         cmocka_unit_test(several_inputs_and_outputs),
         cmocka_unit_test(wrong_numbers_of_inputs),
         cmocka_unit_test(containers),

@@ -273,6 +273,40 @@ static void spikes_close_together_have_their_numbers(void **state) {
     }
 }
 
+/* Runs have more batches than an f32 counts, and more spikes between two rows than the device remembers. */
+static int64_t batches_before;
+static void far_on(xt_trainer *t, void *user) {
+    (void)user;
+    t->position.batches = batches_before;
+}
+static void spikes_of_long_runs_have_their_numbers(void **state) {
+    (void)state;
+    static const xt_callback_desc begins = {.struct_size = sizeof begins, .name = "far", .epoch_start = far_on};
+    static float x[1200];
+    xt_task still = task;
+    still.configure_optimizers = hardly;
+    batches_before = (1 << 24) + 1;
+    for (int i = 0; i < 1200; i++) x[i] = i == 20 || i == 22 ? 50 : 1;
+    xt_trainer *t = TRAINER(.max_epochs = 1, .log_every_n_steps = 5);
+    xt_trainer_add(t, xt_callback_new(&begins, NULL));
+    xt_trainer_add(t, xt_spike_detection(.window = 5));
+    xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 30), .batch = 1);
+    char here[1024];
+    if (!getcwd(here, sizeof here) || chdir(dir) != 0) fail();
+    assert_int_equal(xt_fit(t, &still, l, NULL), 0);
+    says(" 16777237");
+    says(" 16777239");
+    xt_finish();
+    str_clear(&said);
+    for (int i = 20; i < 1060; i++) x[i] = 50;
+    t = TRAINER(.max_epochs = 1, .log_every_n_steps = 5000);
+    xt_trainer_add(t, xt_spike_detection(.window = 5));
+    l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 1200), .batch = 1);
+    assert_int_equal(xt_fit(t, &still, l, NULL), 0);
+    assert_int_equal(chdir(here), 0);
+    says("1040 spikes so far; of 16 before these, more than 1024 since the row before, the numbers are not known");
+}
+
 static void device_stats_are_in_the_rows(void **state) {
     (void)state;
     xt_trainer *t = xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 2, .runs_dir = dir, .loggers = "csv",
@@ -603,6 +637,7 @@ int main(void) {
         T(an_error_leaves_a_checkpoint),
         T(spikes_are_found_on_the_device),
         T(spikes_close_together_have_their_numbers),
+        T(spikes_of_long_runs_have_their_numbers),
         T(device_stats_are_in_the_rows),
         T(monitors_need_a_logger),
         T(predictions_are_written_in_order),

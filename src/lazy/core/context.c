@@ -177,6 +177,7 @@ void lazy_flags_anew(lazy_ctx *c) {
                                .autocast = c->autocast,
                                .mode = c->mode,
                                .freezes = c->freezes,
+                               .frozen = c->frozen,
                                .switched_at = c->switched_at,
                                .momenta = c->momenta,
                                .batch = c->batch};
@@ -225,7 +226,6 @@ void lazy_clear_trace(lazy_ctx *c) {
     c->grads_recorded = c->swept = c->values_noted = c->optionals_begun = c->was_read = false;
     for (size_t i = 0; i < c->n_guests; i++)
         if (c->guests[i]->trace_cleared) c->guests[i]->trace_cleared(c);
-    c->draws = 0;
     c->n_requesters = c->n_assigned = 0;
     c->operand_failed = false;
     c->failed_allocations = base_failed_here().count;

@@ -44,6 +44,7 @@ typedef struct lazy_slot {
     bool detached;
     bool outlives_step; /* a step slot that the boundary under way leaves alive: it has a buffer by then */
     bool is_loss; /* xt_backward was called for it */
+    bool of_loop; /* a loop of the library's goes on to use it in this step of its own (within.h) */
     bool before_loop; /* it was there when a loop without boundaries was met (iteration.c) */
     lazy_role role;
     const ir_type *type;
@@ -153,6 +154,12 @@ enum { LAZY_DETACHED = 2 };
 
 enum { LAZY_DIED_IN_LOOP = -2 }; /* died_step of tensors of one iteration */
 
+typedef struct lazy_update { /* an optimizer's step, as it was counted */
+    lazy_updater *by; /* NULL: it is gone */
+    int64_t loop_step; /* what `by` had before */
+    bool is_loop_step;
+} lazy_update;
+
 typedef struct lazy_replay_log lazy_replay_log; /* replay_log.h */
 struct xt_step;
 
@@ -173,6 +180,7 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     xt_dtype autocast;
     uint64_t mode; /* which modules are in evaluation mode, as one number */
     int64_t freezes; /* calls that froze or unfroze parameters which steps had used */
+    uint64_t frozen; /* which of them are the other way than they were first used, as one number */
     int updates; /* of a trace: optimizer steps in it */
     lazy_switch_lines switched_at;
     int64_t momenta; /* how often an optimizer that had stepped got its first momentum */
@@ -252,15 +260,21 @@ typedef struct lazy_ctx {
     lazy_autocast_scope *autocasts; /* that are open */
     size_t n_autocasts, cap_autocasts;
     lazy_flags used; /* switches that were on at some time in this trace */
-    int64_t step, draws; /* draws: of this trace, since xt_seed */
-    lazy_drawn drawn;
+    int64_t step, draws; /* draws: since a loop gave the step that they are filed under, or xt_seed */
+    lazy_drawn drawn, drawn_before; /* before: as the step that is recorded began */
     lazy_given_key *given_key; /* lazy_draws_of */
     int64_t step_began_ns;
+    struct { /* what ended the step before */
+        lazy_cause cause;
+        const char *name; /* of the cause */
+        src_id at; /* 0: there was none */
+    } begun;
     int64_t now_ns; /* the clock as read a moment ago, for what begins where the last thing ended; 0: to be read */
     bool in_boundary;
     bool building; /* the trace makes parameters and is thrown away: their values are not asked for */
     uint64_t mode; /* which modules are in evaluation mode, as one number */
     int64_t freezes; /* as in lazy_flags */
+    uint64_t frozen;
     int64_t momenta; /* momentum begun in optimizers that had stepped */
     lazy_batch_of batch;
     lazy_switch_lines switched_at;
@@ -279,11 +293,13 @@ typedef struct lazy_ctx {
     map *computed; /* of this trace, XT_DEBUG=eager: ir_value * -> its lazy_buf, retained */
     lazy_detached *detached[LAZY_DETACHED]; /* the last steps that nothing was differentiated in, newest first */
     ir_module *spare; /* memory of a detached step that is forgotten */
+    bool in_step_of_loop, cut_in_it; /* within.h; and something has ended a step there */
     /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
-    bool batch_ahead; /* a batch that no step has begun with: it lives on over ends of steps */
     bool call_ended_step;
     struct xt_step *steps;
     lazy_iteration *iteration; /* of a loop without boundaries; NULL: no optimizer has stepped */
+    lazy_update *updates; /* that the step being recorded counts */
+    size_t n_updates, cap_updates;
     struct { /* loop steps, see lazy_loop_steps */
         int64_t of_thread;
         int64_t step_plus_1; /* the step that holds the newest of them */
@@ -385,7 +401,6 @@ ir_value *lazy_pack_arrives(lazy_ctx *c, lazy_pack *p);
 /* words [at, at + words) of a pack as a vector; of f64 a number is two words and one element */
 ir_value *lazy_pack_take(lazy_ctx *c, ir_builder *b, xt_dtype dtype, int words, lazy_pack **out_pack, int *out_at);
 typedef struct lazy_draw {
-    uint32_t of_step; /* which one of the trace */
     uint32_t runs; /* how many draws it is: of a loop's body, one for each run */
     bool apart; /* under xt_no_grad_begin */
 } lazy_draw;

@@ -1,8 +1,9 @@
 /* Random draws: which numbers each is made of. A draw's key is the seed, which optimizer step of this thread is being
  * worked on, and which draw since the one before it this is. Boundaries do not count, so an evaluation, a read or
- * xt_reinitialize in between changes nothing; draws under xt_no_grad_begin, an evaluation's, count apart. A trainer
- * gives the number of its micro-batch in the place of the optimizer step, and draws count from the boundary on then: a
- * run that it resumes draws what the unbroken one drew, from files of any version. */
+ * xt_reinitialize in between changes nothing; draws under xt_no_grad_begin, an evaluation's, count apart. A step that
+ * is dropped has drawn nothing, and an update that is refused takes back what was drawn for it. A trainer gives the
+ * number of its micro-batch in the place of the optimizer step, and draws count from there on: a run that it resumes
+ * draws what the unbroken one drew, from files of any version. */
 #include "lazy/core/replay_log.h"
 
 /* A thread has a seed of its own from its first draw or xt_seed on. Until then it has the newest that a thread of this
@@ -34,7 +35,7 @@ void xt_seed(uint64_t s) {
     own.known = true;
     if (!c) return;
     c->draws = 0; /* the same seed gives the same draws again, from the next one on */
-    c->drawn = (lazy_drawn){0};
+    c->drawn = c->drawn_before = (lazy_drawn){0};
 }
 
 uint64_t lazy_seed(void) {
@@ -50,12 +51,22 @@ xt_rng_state xt_rng_state_save(void) {
 void xt_rng_state_load(xt_rng_state s) {
     xt_seed(s.words[0]);
     lazy_ctx *c = lazy_ctx_get();
-    if (c) c->drawn = (lazy_drawn){s.words[1], s.words[2], s.words[3]};
+    if (c) c->drawn = c->drawn_before = (lazy_drawn){s.words[1], s.words[2], s.words[3]};
 }
 
 void lazy_draws_updated(void) {
     lazy_ctx *c = lazy_ctx_get();
     if (c) c->drawn = (lazy_drawn){.updates = c->drawn.updates + 1};
+}
+
+void lazy_draws_refused(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) c->drawn.draws = c->drawn_before.draws = 0;
+}
+
+void lazy_draws_dropped(lazy_ctx *c, bool updated) {
+    c->drawn = c->drawn_before;
+    if (updated) c->drawn.draws = 0;
 }
 
 lazy_drawn lazy_draws_now(void) {
@@ -65,13 +76,17 @@ lazy_drawn lazy_draws_now(void) {
 
 void lazy_draws_again(lazy_drawn d) {
     lazy_ctx *c = lazy_ctx_get();
-    if (c) c->drawn = d;
+    if (!c) return;
+    c->drawn = d;
+    if (!c->building) c->drawn_before = d;
 }
 
 static __thread int64_t draw_step_plus_1; /* 0: none given */
 
 void lazy_set_draw_step(int64_t step) {
+    lazy_ctx *c = lazy_ctx_there();
     draw_step_plus_1 = step < 0 ? 0 : step + 1;
+    if (c) c->draws = 0;
 }
 
 int64_t lazy_draw_step(void) {
@@ -86,8 +101,10 @@ enum { APART = 1u << 31 };
 
 void lazy_pack_rng(lazy_ctx *c, lazy_pack *p, int at, lazy_draw d) {
     uint64_t s = seed(), *next = d.apart ? &c->drawn.apart : &c->drawn.draws;
-    uint32_t draw = d.of_step, step = (uint32_t)(draw_step_plus_1 - 1);
-    if (!draw_step_plus_1) {
+    uint32_t draw = (uint32_t)c->draws, step = (uint32_t)(draw_step_plus_1 - 1);
+    if (draw_step_plus_1) {
+        c->draws += d.runs;
+    } else {
         draw = ((uint32_t)*next & ~(uint32_t)APART) | (d.apart ? (uint32_t)APART : 0);
         step = (uint32_t)c->drawn.updates;
         *next += d.runs;
@@ -124,8 +141,7 @@ xt_tensor lazy_rng_keys(const xt_src *src, uint32_t draws) {
     int at;
     ir_value *x = lazy_pack_take(c, b, XT_U32, 4, &p, &at);
     if (x) {
-        lazy_draw d = {.of_step = (uint32_t)c->draws, .runs = draws * lazy_loop_runs(c, NULL), .apart = c->no_grad > 0};
-        c->draws += d.runs;
+        lazy_draw d = {.runs = draws * lazy_loop_runs(c, NULL), .apart = c->no_grad > 0};
         lazy_pack_rng(c, p, at, d);
         if (c->replay_log)
             lazy_replay_log_add(

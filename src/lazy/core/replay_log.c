@@ -51,6 +51,7 @@ void lazy_note_freeze(const xt_src *src, const char *call, const char *of) {
     c->switched_at.froze_of = of ? intern(of) : 0;
     c->used.switched_at = c->switched_at;
     c->used.freezes = ++c->freezes;
+    c->used.frozen = c->frozen;
 }
 
 void lazy_note_momentum(const xt_src *src) {

@@ -432,12 +432,20 @@ lazy_program *lazy_program_by_rank_key(const char *digits) {
     return p;
 }
 
+/* Of a module that was built and freed within the step: whether a result reads its parameters. */
+static xt_status none_is_needed(lazy_ctx *c, const lazy_roots *r) {
+    XT_TRY(lazy_mark_reachable(c, r, NULL));
+    for (size_t i = 0; i < c->n_leaves; i++)
+        if (!c->leaves[i].buf && c->leaves[i].pack < 0 && c->b.block->args[i]->mark) return lazy_leaf_gone();
+    return NULL;
+}
+
 /* A superset is known by its key alone, which no other thread has. */
 xt_status lazy_program_seek(lazy_ctx *c, const lazy_roots *r, lazy_sought *out) {
     *out = (lazy_sought){.began_ns = clock_ns()};
     size_t gone;
     XT_TRY(lazy_fill_leaves(c, &gone));
-    if (gone && r->known_as) return lazy_leaf_gone();
+    if (gone && r->known_as) XT_TRY(none_is_needed(c, r));
     if (r->known_as) out->program = lazy_program_find(out->key = r->known_as->key);
     if (!out->program) {
         hash128 key;

@@ -134,8 +134,8 @@ static lazy_why explain_acts(str *out, const lazy_flags *now, const lazy_node *n
         return LAZY_WHY_OPS;
     }
     if (explain_flags(out, now, &best->flags, best->number)) { /* of other gradients, the ops say nothing more */
-        *out_settled = now->mode == best->flags.mode && now->autocast == best->flags.autocast &&
-                       now->freezes != best->flags.freezes;
+        *out_settled =
+            now->mode == best->flags.mode && now->autocast == best->flags.autocast && now->frozen != best->flags.frozen;
         return LAZY_WHY_FLAG;
     }
     if ((why = explain_calls(out, now, nodes, n, best, &ev->advice))) return why;

@@ -25,7 +25,7 @@ bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64
     } else if (now->mode != was->mode) {
         str_append(out, "a module is in another mode (xt_train, xt_eval)");
         turned(out, now->switched_at.mode);
-    } else if (now->freezes != was->freezes && !now->no_grad && !was->no_grad) {
+    } else if (now->frozen != was->frozen && !now->no_grad && !was->no_grad) {
         froze(out, now, was);
         str_append(out, " changed which parameters are trained");
     } else if (now->no_grad != was->no_grad && (now->backward || was->backward)) {
@@ -74,7 +74,7 @@ bool explain_parameters(str *out, const lazy_flags *now, const lazy_node *nodes,
         str_printf(out, "the step of program %lld also has ", (long long)p->number);
         explain_describe(out, less, false);
     }
-    if (now->freezes != p->flags.freezes) {
+    if (now->frozen != p->flags.frozen) {
         str_append(out, "; ");
         froze(out, now, &p->flags);
         str_append(out, " changed which are trained");
@@ -101,6 +101,12 @@ static bool other_optimizers(str *out, const lazy_flags *now, const lazy_flags *
     return true;
 }
 
+static int optimizer_states(const lazy_node *nodes, size_t n) {
+    int found = 0;
+    for (size_t i = 0; i < n && explain_is_input(&nodes[i]); i++) found += nodes[i].role == LAZY_OPTIMIZER;
+    return found;
+}
+
 lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p,
                        const char **advice) {
     const lazy_flags *was = &p->flags;
@@ -113,6 +119,11 @@ lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, 
     } else if (now->momenta != was->momenta) {
         str_printf(out, "xt_optimizer_set_momentum at %s gave an optimizer a momentum, or one that is data from now on",
                    src_text(now->switched_at.momentum, text, sizeof text));
+    } else if (now->freezes != was->freezes && now->frozen == was->frozen &&
+               optimizer_states(nodes, n) > optimizer_states(p->nodes, p->n_nodes)) {
+        froze(out, now, was);
+        str_append(out, " gives back what is trained, and the optimizer counts the steps of what was frozen apart");
+        *advice = "one more program is enough for it; the next such calls need none";
     } else
         return LAZY_WHY_KNOWN;
     str_printf(out, " (program %lld)", (long long)p->number);

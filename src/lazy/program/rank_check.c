@@ -150,6 +150,8 @@ static bool has_collectives(const lazy_program *p) {
 /* ops whose looks are sent to other ranks: they fit one value of the store */
 enum { MOST_COMPARED = 4000, SLICE_MS = 100 };
 #define READS " of a value read" /* in a rank's note */
+#define A_FILE "a file (xt_save or the like)"
+#define BEHIND ", behind " /* in front of the file that ended the step before */
 typedef struct look { /* of an op: what it computes, and what a message says of it */
     uint64_t hash, text;
 } look;
@@ -202,6 +204,23 @@ static void describe_node(str *out, const lazy_program *p, size_t i) {
     if (n->type) ir_type_print(n->type, out);
     str_printf(out, " at %s", src_text(n->src, at, sizeof at));
     if (n->path) str_printf(out, " (%s)", intern_text(n->path));
+}
+
+/* Behind what the step being recorded began: a rank that ends steps where others do not has other programs. */
+static void describe_begin(str *out, const lazy_ctx *c) {
+    char at[256];
+    const char *by = c->begun.cause == LAZY_CHECKPOINT ? A_FILE : c->begun.name;
+    if (c->begun.at)
+        str_printf(out, "%s at %s", by, src_text(c->begun.at, at, sizeof at));
+    else
+        str_append(out, "nothing");
+}
+
+static void say_begins(str *out, int a, int b, const char *of_a, const char *of_b) {
+    if (strcmp(of_a, of_b) == 0) return;
+    str_printf(out, "; the step of rank %d begins behind %s, that of rank %d behind %s", a, of_a, b, of_b);
+    if (strncmp(of_a, A_FILE, sizeof A_FILE - 1) == 0 || strncmp(of_b, A_FILE, sizeof A_FILE - 1) == 0)
+        str_append(out, ": one rank alone writes files between two steps, not within one");
 }
 
 static look look_of(const lazy_program *p, size_t i) {
@@ -294,6 +313,16 @@ static xt_status differs_from_known(const lazy_ctx *c, const lazy_program *p, bo
         describe_node(&theirs, q, i);
     else
         str_printf(&theirs, "program %s", known);
+    const char *behind = strstr(note, BEHIND);
+    if (behind || c->begun.cause == LAZY_CHECKPOINT) {
+        str own = STR_INIT, other = STR_INIT;
+        const char *begin = behind ? behind + strlen(BEHIND) : "another end";
+        str_appendn(&other, begin, strcspn(begin, ","));
+        describe_begin(&own, c);
+        say_begins(&more, me, r, str_cstr(&own), str_cstr(&other));
+        str_free(&own);
+        str_free(&other);
+    }
     str_printf(&more, "; rank %d is at %.*s", r, place, note);
     xt_status s = me < r ? differ(c, me, r, str_cstr(&mine), str_cstr(&theirs), str_cstr(&more))
                          : differ(c, r, me, str_cstr(&theirs), str_cstr(&mine), str_cstr(&more));
@@ -346,7 +375,7 @@ static xt_status wait_for(const lazy_ctx *c, coll_group *g, const lazy_program *
 static xt_status explain(const lazy_ctx *c, coll_group *g, const lazy_program *p, int other) {
     int two[2] = {0, other}, me = coll_rank(g);
     int limit = (int)(coll_default_timeout() * 1e3);
-    char *looks[2] = {NULL, NULL}, *text[2] = {NULL, NULL};
+    char *looks[2] = {NULL, NULL}, *text[2] = {NULL, NULL}, *begin[2] = {NULL, NULL};
     size_t n[2] = {0, 0}, bytes;
     xt_status s = NULL;
     if (me == 0 || me == other) {
@@ -362,13 +391,21 @@ static xt_status explain(const lazy_ctx *c, coll_group *g, const lazy_program *p
         str mine = STR_INIT;
         describe_node(&mine, p, i);
         if (!s) s = tell(g, "text", str_cstr(&mine), strlen(str_cstr(&mine)) + 1);
+        str_clear(&mine);
+        describe_begin(&mine, c);
+        if (!s) s = tell(g, "begin", str_cstr(&mine), strlen(str_cstr(&mine)) + 1);
         str_free(&mine);
     }
     for (int k = 0; k < 2 && !s; k++) s = hear(g, "text", two[k], limit, &text[k], &bytes);
-    if (!s) s = differ(c, 0, other, text[0], text[1], "");
+    for (int k = 0; k < 2 && !s; k++) s = hear(g, "begin", two[k], limit, &begin[k], &bytes);
+    str more = STR_INIT;
+    if (!s) say_begins(&more, 0, other, begin[0], begin[1]);
+    if (!s) s = differ(c, 0, other, text[0], text[1], str_cstr(&more));
+    str_free(&more);
     for (int k = 0; k < 2; k++) {
         base_free(looks[k]);
         base_free(text[k]);
+        base_free(begin[k]);
     }
     return s;
 }
@@ -423,14 +460,20 @@ static xt_status meet(const lazy_ctx *c, const lazy_program *p, hash128 what, bo
 
 static void note(const lazy_ctx *c, const lazy_program *p, hash128 what, bool reads, const xt_src *src) {
     char key[33], mine[64], at_op[100], text[900];
+    str begin = STR_INIT;
     hash_hex(what, key);
+    if (c->begun.cause == LAZY_CHECKPOINT) { /* which one rank may have come to alone */
+        str_append(&begin, BEHIND);
+        describe_begin(&begin, c);
+    }
     const char *op = p->partitioned ? "the mesh's" : ir_op_infos[p->last_collective.code].name;
     snprintf(mine, sizeof mine, "sequence %lld, program %.8s", (long long)ranks.started, key);
-    snprintf(text, sizeof text, "%.100s:%d (collectives%s, step %lld, %s, last %s at %.60s, %d in flight%s%s)",
-             src ? src->file : "?", src ? src->line : 0, reads ? READS : "", (long long)c->step, mine, op,
-             src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(), *noted_last ? ", after " : "",
+    snprintf(text, sizeof text, "%.100s:%d (collectives%s, step %lld, %s%.170s, last %s at %.60s, %d in flight%s%s)",
+             src ? src->file : "?", src ? src->line : 0, reads ? READS : "", (long long)c->step, mine, str_cstr(&begin),
+             op, src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(), *noted_last ? ", after " : "",
              noted_last);
     coll_run_note(text);
+    str_free(&begin);
     char older[sizeof noted_last];
     memcpy(older, noted_last, sizeof older);
     snprintf(noted_last, sizeof noted_last, "%.50s%s%.60s", mine, *older ? ", " : "", older);

@@ -37,6 +37,7 @@ static xt_tensor require_grad(const xt_src *src, xt_tensor t, bool on, bool *out
                           "its value without a gradient");
     if (c->replay_log && s->persistent && s->requires_grad != on) lazy_replay_log_asked(c, t.slot);
     *out_news = s->role == LAZY_PARAMETER && s->requires_grad != on && (v || s->buf);
+    if (*out_news) c->frozen ^= hash_mix((hash128){t.slot, t.generation}, (hash128){1, 2}).lo;
     s->requires_grad = s->grad_leaf = on;
     if (v && on) v->user |= LAZY_V_GRAD;
     if (v && !on) v->user &= ~(uint64_t)LAZY_V_GRAD;

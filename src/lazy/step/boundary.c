@@ -328,7 +328,8 @@ static void end_step(lazy_ctx *c, src_id at, size_t n_kept) {
         outlive(s);
         lazy_buf_release(s->read_buf);
         s->read_buf = NULL;
-        if (!s->buf && !s->is_state) s->failed = true; /* kept, but its step never made it */
+        /* kept, but its step never made it; in host memory is what no step has used since it was taken there */
+        if (!s->buf && !s->has_host && !s->is_state) s->failed = true;
     }
     c->now_ns = clock_ns();
     counter_add(COUNTER_trace_ns, c->now_ns - c->step_began_ns);
@@ -404,6 +405,7 @@ void lazy_pass_left(const void *loader, const void *outer, int kind) {
 
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
     int64_t step = c->step;
+    lazy_updates_settle(c, ok);
     if (counts) {
         c->step++;
         counter_add(COUNTER_steps, 1);
@@ -456,6 +458,9 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_ke
         ok = c->error == NULL;
     }
     c->call_ended_step = false;
+    c->begun.cause = cause;
+    c->begun.name = lazy_cause_name(cause);
+    c->begun.at = src_intern(src);
     lazy_step_passed(c, cause, counts, ok);
     c->in_boundary = false;
     ending_leave();
@@ -472,8 +477,7 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src) {
         return false;
     }
     if (!c->replay_log) {
-        bool ahead = c->batch_ahead && lazy_errors_held(); /* in a call that was not left by longjmp */
-        if (cause == LAZY_CHECKPOINT || ahead) lazy_hold_in_step(c, src);
+        lazy_hold_in_step(c, cause, src);
         return lazy_end_step(c, cause, src, 0);
     }
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,

@@ -7,7 +7,7 @@
  *
  * Invariants
  *  1. A detached step is forgotten when the next step with ops ends, or, while a tensor of it lives on (slot.detached),
- *     the one after.
+ *     the one after; not while a loop of the library's goes on with such a tensor (slot.of_loop).
  *  2. It holds buffers without keeping states from being updated in place (lazy_buf.detached): a state that has changed
  * is an error with both lines, as its gradient would belong to numbers that are gone. Batches, random keys and scalars
  *     are as they were.
@@ -83,10 +83,19 @@ void lazy_detached_forget(lazy_ctx *c) {
     }
 }
 
+/* A loop of the library's goes on with a tensor of it, whatever the program does in between. */
+static bool is_awaited(const lazy_ctx *c, const lazy_detached *e) {
+    for (size_t i = 0; i < e->n_values; i++) {
+        const lazy_slot *s = &c->slots[e->values[i].slot];
+        if (s->live && s->generation == e->values[i].generation && s->of_loop) return true;
+    }
+    return false;
+}
+
 void lazy_detached_age(lazy_ctx *c) {
     for (int k = LAZY_DETACHED - 1; k >= 0; k--) {
         lazy_detached *e = c->detached[k];
-        if (!e || ++e->age < (e->lives_on ? 2 : 1)) continue;
+        if (!e || is_awaited(c, e) || ++e->age < (e->lives_on ? 2 : 1)) continue;
         forget(c, e);
         c->detached[k] = NULL;
     }
@@ -197,8 +206,10 @@ static void push(lazy_ctx *c, lazy_detached *e, lazy_cause cause, src_id at) {
         s->detached = s->persistent || s->outlives_step;
         e->lives_on |= s->detached;
     }
-    forget(c, c->detached[LAZY_DETACHED - 1]);
-    memmove(&c->detached[1], &c->detached[0], (LAZY_DETACHED - 1) * sizeof *c->detached);
+    int last = LAZY_DETACHED - 1;
+    while (last > 0 && c->detached[last] && is_awaited(c, c->detached[last])) last--;
+    forget(c, c->detached[last]);
+    memmove(&c->detached[1], &c->detached[0], (size_t)last * sizeof *c->detached);
     c->detached[0] = e;
 }
 

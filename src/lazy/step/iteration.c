@@ -212,43 +212,11 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
     it->evaluates = lazy_evaluates();
 }
 
-/* --- steps that hold an update --- */
-static _Atomic int64_t loop_steps;
-static __thread bool loop_steps_paused;
-
-void lazy_loop_steps_pause(bool on) {
-    loop_steps_paused = on;
-}
-
-void lazy_count_update(lazy_updater *u) {
-    lazy_ctx *c = lazy_ctx_get();
-    lazy_draws_updated();
-    if (!c || loop_steps_paused) return;
-    lazy_at_work();
-    bool first = c->loop_steps.step_plus_1 != c->step + 1;
-    if (first) c->loop_steps.recorded = 0;
-    if (first || u->loop_step == c->loop_steps.of_thread) {
-        c->loop_steps.of_thread++;
-        c->loop_steps.recorded++;
-        atomic_fetch_add(&loop_steps, 1);
-    }
-    c->loop_steps.step_plus_1 = c->step + 1;
-    u->loop_step = c->loop_steps.of_thread;
-}
-
-int64_t lazy_loop_steps(void) {
-    return atomic_load_explicit(&loop_steps, memory_order_relaxed);
-}
-
-int lazy_loop_steps_recorded(void) {
-    const lazy_ctx *c = lazy_ctx_there();
-    return c && c->loop_steps.step_plus_1 == c->step + 1 ? c->loop_steps.recorded : 0;
-}
-
 void lazy_updater_forget(const lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_there();
     if (c && c->iteration && c->iteration->by == u) c->iteration->by = NULL;
     if (c && c->iteration && c->iteration->learned == u) c->iteration->learned = NULL;
+    if (c) lazy_updates_forget(c, u);
 }
 
 void lazy_iteration_swept(lazy_ctx *c, ir_value *root) {

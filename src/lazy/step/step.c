@@ -109,6 +109,7 @@ static bool end_recorded(lazy_ctx *c, const xt_src *src, int n, const xt_tensor 
         }
         s->outlives_step = true; /* asked for once, also if it is given twice */
     }
+    lazy_hold_in_step(c, LAZY_CALL, src);
     return lazy_end_step(c, LAZY_CALL, src, LAZY_KEEP_ALL);
 }
 

@@ -119,9 +119,10 @@ enum { LAZY_KEEP_ALL = UINT32_MAX };
 /* step slots up to `n_kept` that have a buffer stay */
 bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_kept);
 /* A file that is written or read within a step (LAZY_CHECKPOINT) ends it, but is no end of a step to who writes the
- * program: what that goes on to use without asking lives on. So it does in hooks, when the batch is there already. */
+ * program: what that goes on to use without asking lives on. So it does where functions of the program's are called
+ * within a step of a loop of the library's. Does nothing elsewhere. */
 enum { LAZY_FILES = 3 }; /* so many ends of steps in a row: of a module, its optimizer, one more */
-void lazy_hold_in_step(lazy_ctx *c, const xt_src *src);
+void lazy_hold_in_step(lazy_ctx *c, lazy_cause cause, const xt_src *src);
 void lazy_observe_before(lazy_cause cause);
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok); /* counts the step, tells the observers */
 /* --- detached steps (detached.c): the forward of a step that ended before xt_backward can be recorded again --- */
@@ -135,6 +136,10 @@ bool lazy_detached_value(lazy_ctx *c, const xt_src *src, const char *what, xt_te
 /* Tensors of detached steps that gradients of root would flow into are recorded again, and what read them reads that.
  * False with an error pending. */
 bool lazy_detached_graft(lazy_ctx *c, const xt_src *src, const char *what, ir_value *root);
+
+/* --- updates.c: a step has ended; not ok: it was dropped, and what it counted with it --- */
+void lazy_updates_settle(lazy_ctx *c, bool ok);
+void lazy_updates_forget(lazy_ctx *c, const lazy_updater *u);
 
 /* --- loops without boundaries (iteration.c) --- */
 void lazy_came_round(size_t calls); /* boundary.c: tells the observers */

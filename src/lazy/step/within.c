@@ -2,6 +2,7 @@
 #include "lazy/step/within.h"
 
 #include "lazy/core/ctx.h"
+#include "lazy/core/left.h"
 #include "lazy/step/step.h"
 
 static bool hold_value(lazy_ctx *c, uint32_t index, const char *by, src_id at) {
@@ -54,12 +55,27 @@ static bool shares_request(lazy_ctx *c, uint32_t index) {
     return false;
 }
 
+/* A value that has been read is there: the step need not give it out again. */
+static bool was_read(lazy_slot *s) {
+    if (!s->read_buf || s->layout) return false;
+    lazy_buf_retain(s->buf = s->read_buf);
+    return s->outlives_step = true;
+}
+
+static bool in_step_of_loop(const lazy_ctx *c) {
+    return c->in_step_of_loop && lazy_errors_held(); /* in a call that was not left by longjmp */
+}
+
 /* The batch is used again, and so are arrays and what was computed in the step before, where two files are written one
  * after the other. Of what the step computes, the losses, and where there is none yet, or behind the last backward pass
  * (the next iteration may have begun there), what no op has read: the others were on the way to them, and to give those
- * out as well would cost memory for every handle of the step. */
-void lazy_hold_in_step(lazy_ctx *c, const xt_src *src) {
-    bool ok = true, differentiated = false;
+ * out as well would cost memory for every handle of the step.
+ * In a step of a loop's, what was there before the first such end lives as long as the step, and so does what gradients
+ * flow into. A loop that the program runs there leaves the rest behind, as it would elsewhere, so nothing grows. */
+void lazy_hold_in_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
+    bool ok = true, differentiated = false, of_loop = in_step_of_loop(c), first = of_loop && !c->cut_in_it;
+    if (cause != LAZY_CHECKPOINT && !of_loop) return;
+    c->cut_in_it = true;
     for (size_t i = 0; i < c->n_step_slots; i++) {
         const lazy_slot *s = &c->slots[c->step_slots[i]];
         differentiated = differentiated || (s->live && s->value && s->is_loss);
@@ -68,16 +84,26 @@ void lazy_hold_in_step(lazy_ctx *c, const xt_src *src) {
     for (size_t i = 0; i < c->n_step_slots && ok; i++) {
         lazy_slot *s = &c->slots[c->step_slots[i]];
         if (!s->live || s->persistent || s->failed || s->outlives_step) continue;
-        if (s->value && (s->is_loss || (i >= behind && s->value->uses == 0)))
-            ok = shares_request(c, c->step_slots[i]) ||
-                 hold_value(c, c->step_slots[i], "the program, behind a file", src_intern(src));
-        else if (s->buf && !s->value)
-            s->outlives_step = s->leaf || s->buf->info.role == LAZY_BATCH || s->buf->info.step + LAZY_FILES >= c->step;
+        if (s->value && (s->is_loss || s->of_loop || (i >= behind && s->value->uses == 0))) {
+            s->of_loop |= first || (of_loop && lazy_v_needs_grad(s->value));
+            ok = was_read(s) || shares_request(c, c->step_slots[i]) ||
+                 hold_value(c, c->step_slots[i], "the program, behind what ended the step", src_intern(src));
+        } else if (s->buf && !s->value)
+            s->outlives_step = s->of_loop || s->leaf || s->buf->info.step + LAZY_FILES >= c->step ||
+                               (s->buf->info.role == LAZY_BATCH && cause != LAZY_LOADER);
     }
-    if (!ok) lazy_fail(status_oom(sizeof(lazy_request), "the tensors behind a file"));
+    if (!ok) lazy_fail(status_oom(sizeof(lazy_request), "the tensors behind what ended the step"));
 }
 
-void lazy_batch_ahead(bool on) {
+void lazy_in_step_of_loop(bool on) {
     lazy_ctx *c = lazy_ctx_there();
-    if (c) c->batch_ahead = on;
+    if (!c) return;
+    c->in_step_of_loop = on;
+    c->cut_in_it = false;
+}
+
+void lazy_goes_on_with(xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_there();
+    lazy_slot *s = c && t.slot ? lazy_slot_of(c, t) : NULL;
+    if (s && !s->persistent) s->of_loop = true;
 }

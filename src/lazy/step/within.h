@@ -13,7 +13,10 @@ typedef struct lazy_within {
 } lazy_within;
 lazy_within lazy_within_begin(void);
 bool lazy_boundary_within(lazy_cause cause, const xt_src *src, lazy_within *w);
-/* A loop that has fetched the next batch when hooks run between two steps: what ends steps there leaves it alone. */
-void lazy_batch_ahead(bool on);
+/* A loop of the library's has a batch, and calls functions of the program's about it (a Trainer's hooks, its
+ * training_step): what ends steps under these, but for the loop itself, leaves alone what a file would, and what the
+ * loop says it goes on to use, for as long as this is on. Gradients flow into that over all such ends. */
+void lazy_in_step_of_loop(bool on);
+void lazy_goes_on_with(xt_tensor t);
 
 #endif
