@@ -298,8 +298,8 @@ XT_API XT_CHECK int xt_test_data_at(const xt_src *src, xt_trainer *t, const xt_t
 XT_API XT_CHECK int xt_predict_data_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
                                        const xt_data_module *data, xt_prediction_fn fn, void *user);
 /* One more validation loader of the coming fits (up to 7; xt_finish frees it). Each validation passes over the fit's
- * own loader and then over these, in order; values are named NAME/dataloader_idx_K then, a row a loader.
- * xt_trainer_val_index: K, in validation_step and its hooks. */
+ * own loader and then over these, in order, and over each part of a sequential one (xt_combined_loader); values are
+ * named NAME/dataloader_idx_K then, a row a loader. xt_trainer_val_index: K, in validation_step and its hooks. */
 XT_API void xt_trainer_add_val_loader(xt_trainer *t, xt_loader *l);
 XT_API int xt_trainer_val_index(const xt_trainer *t);
 /* xt_fit leaves t usable; xt_finish frees what is left */
