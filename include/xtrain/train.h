@@ -126,7 +126,8 @@ typedef struct XT_OPTIONS_ xt_trainer_opts {
     const char *runs_dir XT_ZERO; /* NULL = XT_RUNS_DIR or "runs" */
     /* default: on when the sink is a terminal, plain lines otherwise */
     xt_switch progress_bar XT_IS(xt_trainer_opts, progress_bar);
-    xt_switch logger XT_IS(xt_trainer_opts, logger); /* default on: what `loggers` names */
+    /* default on: what `loggers` names; off: none, whatever it names */
+    xt_switch logger XT_IS(xt_trainer_opts, logger);
     const char *loggers XT_ZERO; /* comma list of csv, tensorboard, jsonl; NULL = "csv,tensorboard" */
     xt_switch checkpointing XT_IS(xt_trainer_opts, checkpointing); /* default on: last.ckpt at the end */
     xt_switch model_summary XT_IS(xt_trainer_opts, model_summary); /* default on */
@@ -138,7 +139,8 @@ typedef struct XT_OPTIONS_ xt_trainer_opts {
     const char *ckpt XT_ZERO;
     /* xt_seed, at once (make loaders after the trainer); XT_SEED_OF_RUN leaves it */
     uint64_t seed XT_IS(xt_trainer_opts, seed);
-    const char *gradient_clip_algorithm XT_ZERO; /* "norm" (default), "value" */
+    /* of .gradient_clip_val, without which it changes nothing, as in Lightning: "norm" (default), "value" */
+    const char *gradient_clip_algorithm XT_ZERO;
     double limit_test_batches XT_IS(xt_trainer_opts, limit_test_batches), limit_predict_batches
         XT_IS(xt_trainer_opts, limit_predict_batches); /* as above, of xt_test and xt_predict */
     /* When to validate, with its unit: "2epochs", "0.25epochs" (four times an epoch), "100steps" (optimizer steps, over
