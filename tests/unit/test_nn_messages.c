@@ -228,10 +228,37 @@ static void options_that_change_nothing(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* Of a function behind several names, the one that the program has written; of one made of others, its own before
+ * theirs. */
+static void names_that_were_called(void **state) {
+    (void)state;
+    float numbers[24] = {0};
+    xt_tensor row = xt_from_array(numbers, XT_F32, 2, 3), image = xt_from_array(numbers, XT_F32, 1, 1, 2, 3),
+              x = xt_from_array(numbers, XT_F32, 1, 2, 3);
+    xt_module *m = xt_module_new(net, NULL);
+    xt_gru_cell(m, "cell", row, 4, .layers = 2);
+    refused("xt_gru_cell: ", __LINE__ - 1);
+    xt_gru(m, "gru", x, 4, .c0 = x);
+    refused("xt_gru gru: ", __LINE__ - 1);
+    xt_max_pool2d(image, 2, .divisor = 3);
+    refused("xt_max_pool2d: ", __LINE__ - 1);
+    xt_lp_pool2d(row, 2, 2);
+    refused("xt_lp_pool2d: xt_avg_pool2d: x is f32 [2,3]", __LINE__ - 1);
+    xt_conv2d(m, "conv", image, 2, 5);
+    refused("xt_conv2d conv: xt_conv2d_fn: x [1,1,2,3]", __LINE__ - 1);
+    xt_perplexity(row, row, .axis = 4);
+    refused("xt_perplexity: xt_cross_entropy: axis 4", __LINE__ - 1);
+    xt_matmul(row, row);
+    refused(": xt_matmul: x [2,3] and y [2,3]: inner sizes", __LINE__ - 1);
+    xt_module_free(m);
+    assert_int_equal(xt_finish(), 0);
+}
+
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(options_that_change_nothing),
+                                       cmocka_unit_test(names_that_were_called),
                                        cmocka_unit_test(labels_without_a_class),
                                        cmocka_unit_test(switches),
                                        cmocka_unit_test(patterns),
