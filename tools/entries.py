@@ -47,6 +47,7 @@ class Function:
                 part += c
         self.parameters = [Parameter(p) for p in parts if p.strip() not in ("void", "...", "")]
         self.shown = re.sub(r"_(at|opt|opt_at)$", "", self.name)
+        self.called = None # what programs call it by, an expression; None: that does not tell
         self.source = any(p.name == "src" for p in self.parameters)
 
     def count_of(self, at):
@@ -61,10 +62,66 @@ class Function:
         return None
 
 
-def shown_names(text):
-    """{function: the macro that programs call it by}, where it is one."""
-    text = text.replace("\\\n", " ")
-    bodies = dict(re.findall(r"^[ \t]*#define (\w+)\([^)]*\)(.*)$", text, flags=re.M))
+def split(text):
+    """The arguments that text begins with, up to the bracket that closes them."""
+    parts, depth, part = [], 0, ""
+    for c in text:
+        if depth == 0 and c in ",)":
+            parts.append(part.strip())
+            part = ""
+            if c == ")":
+                return parts
+        else:
+            depth += (c in "([{") - (c in ")]}")
+            part += c
+    return []
+
+
+def given(function, macro, macros):
+    """What the macro gives the function behind `src`; [] where that depends on how many arguments there are."""
+    parameters, text = macros[macro]
+    for _ in range(4):
+        call = re.search(rf"\b{function}\(", text)
+        if call:
+            return split(text[call.end():])[1:]
+        helper = next((m for m in re.finditer(r"\b(XT_\w+)\(", text) if m.group(1) in macros), None)
+        if not helper:
+            return []
+        arguments = split(text[helper.end():])
+        parameters, text = macros[helper.group(1)]
+        named = dict(zip([p for p in parameters if p != "..."], arguments))
+        text = re.sub(r"\b\w+\b", lambda m: named.get(m.group(0), m.group(0)), text)
+    return []
+
+
+def chosen_name(function, names, macros):
+    """Of a function that several macros call, which of them it is, as an expression on its parameters; None where those
+    do not tell them apart."""
+    found = {name: given(function.name, name, macros) for name in sorted(names)}
+    constants = []
+    for at, p in enumerate(function.parameters[1:]):
+        plain = re.match(r"(int|bool|xt_\w+_(kind|score)) \w+$", p.text) is not None
+        if plain and all(len(v) > at and re.match(r"(\d+|true|false|XT_[A-Z0-9_]+)$", v[at]) for v in found.values()):
+            constants.append((at, p.name))
+    values = {tuple(v[at] for at, _ in constants) if constants else None for v in found.values()}
+    if not constants or len(values) < len(names):
+        return None
+    out = f'"{min(names)}"'
+    for name in sorted(names)[1:]:
+        condition = " && ".join(f"{p} == {found[name][at]}" for at, p in constants)
+        out = f'{condition} ? "{name}" : {out}'
+    return out
+
+
+def read_macros(text):
+    """{macro: (parameters, body)}"""
+    found = re.findall(r"^[ \t]*#define (\w+)\(([^)]*)\)(.*)$", text.replace("\\\n", " "), flags=re.M)
+    return {name: ([p.strip() for p in parameters.split(",")], body) for name, parameters, body in found}
+
+
+def shown_names(macros):
+    """{function: the macros that programs call it by}"""
+    bodies = {name: body for name, (_, body) in macros.items()}
     out = {}
     for macro in bodies:
         if not macro.startswith("xt_"):
@@ -77,18 +134,25 @@ def shown_names(text):
                 if word.startswith("xt_") and word != macro and word not in seen:
                     out.setdefault(word, set()).add(macro)
                 seen.add(word)
-    return {f: min(m) for f, m in out.items() if len(m) == 1}
+    return out
 
 
 def read_functions(folder):
     out = []
     for header in sorted(pathlib.Path(folder).glob("*.h")):
         text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
-        shown = shown_names(text)
+        every = read_macros(text)
+        shown = shown_names(every)
         text = re.sub(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", "", text, flags=re.M)
         for m in re.finditer(r"XT_API\s+([^;{}]*?);", text):
             declared = Function(header.name, m.group(1))
-            declared.shown = shown.get(declared.name, declared.shown)
+            macros = shown.get(declared.name, set())
+            if len(macros) == 1:
+                declared.shown, declared.called = min(macros), f'"{min(macros)}"'
+            elif len(macros) > 1 and declared.source:
+                declared.called = chosen_name(declared, macros, every)
+            if not declared.called and declared.shown in macros and "kind" not in [p.name for p in declared.parameters]:
+                declared.called = f'"{declared.shown}"'
             if declared.name not in [f.name for f in out]:
                 out.append(declared)
     return out
@@ -363,7 +427,8 @@ def entry(function, exceptions, kinds, fields):
     if function.returns != "xt_tensor":
         lines.append("    ENDING_CANCEL_LATER;")
     lines.append("    ending_check();")
-    call = f"    const api_call *call = API_CALL(\"{function.shown}\", {source});"
+    name = function.called or f'"{function.shown}"'
+    call = f"    const api_call *call = API_CALL({name}, {source});"
     if frees(function, kinds):
         p = function.parameters[0]
         lines += [call, f"    if (!api_may_free(call, HANDLE_{p.kind}, {p.name})) return;",
@@ -402,19 +467,23 @@ def entry(function, exceptions, kinds, fields):
         lines.append("    if (__builtin_expect(atomic_load_explicit(&lazy_calls_watched, memory_order_relaxed), false))"
                      f"\n        lazy_call_begins(\"{function.shown}\", src, "
                      "__builtin_extract_return_addr(__builtin_return_address(0)));")
-    result = f"({function.name})({names})"
-    used = uses(function, exceptions, kinds)
+    result, void = f"({function.name})({names})", function.returns == "void"
+    used, named = uses(function, exceptions, kinds), begins_iterations(function, exceptions)
     if used:
         lines.append(f"    int mark = lazy_uses(\"{function.shown}\");")
         lines += [f"    lazy_use({name});" for name in used]
-        void = function.returns == "void"
-        lines.append(f"    {'' if void else function.returns + ' given = '}{result};\n    lazy_used(mark);")
+    if named:
+        lines.append(f"    const lazy_calling outer = lazy_calling_begin({function.called or 'NULL'}, src);")
+    if used or taking or named:
+        lines.append(f"    {'' if void else function.returns + ' given = '}{result};")
         result = "" if void else "given"
+    if named:
+        lines.append("    lazy_calling_end(outer);")
+    if used:
+        lines.append("    lazy_used(mark);")
     if taking:
         kind = re.match(r"xt_(\w+) \*$", function.returns).group(1)
-        lines += [f"    {function.returns}given = {result};",
-                  f"    if (__builtin_expect(worded, false)) {{ (xt_{kind}_free)(given); return NULL; }}"]
-        result = "given"
+        lines.append(f"    if (__builtin_expect(worded, false)) {{ (xt_{kind}_free)(given); return NULL; }}")
     if gives:
         result = f"api_given(call, {result})"
     if makes:

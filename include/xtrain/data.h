@@ -335,7 +335,7 @@ typedef struct XT_OPTIONS_ xt_loader_opts {
     /* default off; on: no sample is left out, the last batch is filled up and b.mask tells; shapes stay fixed */
     xt_switch pad_last XT_ZERO;
     /* default off; on: all samples are put on the device once, and each step picks its batch there (one device; random
-     * transforms are drawn once) */
+     * transforms are drawn once); nothing is read ahead then, so .workers and .prefetch are errors beside it */
     xt_switch on_device XT_ZERO;
     xt_sampler sampler XT_ZERO; /* which samples, and in what order; not together with .shuffle, and not for streams */
     /* How many real tokens a sample has, of its host bytes (more: further fields): of its lengths, its loss mask, or

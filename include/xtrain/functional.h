@@ -169,15 +169,20 @@ XT_API xt_tensor xt_global_pool_at(const xt_src *src, bool average, xt_tensor x)
 typedef enum xt_resize {
     XT_NEAREST = 0, /* the element below, as PyTorch's "nearest" */
     XT_LINEAR = 1, /* straight lines between neighbours */
-    XT_CUBIC = 2 /* cubic convolution over four neighbours a dim (a = -0.75) */
+    XT_CUBIC = 2, /* cubic convolution over four neighbours a dim (a = -0.75) */
+    XT_NEAREST_EXACT = 3, /* the element whose middle is nearest, as PyTorch's "nearest-exact" and Pillow */
+    XT_AREA = 4 /* means of areas, as xt_adaptive_avg_pool's */
 } xt_resize;
 #define XT_DEFAULTS_xt_interpolate_opts(is)
 typedef struct XT_OPTIONS_ xt_interpolate_opts {
     size_t struct_size XT_SIZE(xt_interpolate_opts);
     /* default nearest; linear is PyTorch's linear, bilinear or trilinear by rank; cubic is for [N,C,H,W] */
     xt_resize mode XT_ZERO;
-    double scale XT_ZERO; /* output size = floor(size * scale); or name the sizes: */
-    int64_t sizes[3] XT_ZERO; /* of the result, one a dim; instead of scale */
+    /* output size = floor(size * scale), and the places of elements go by it (XT_AREA: by the sizes; as in PyTorch,
+     * XT_LINEAR leaves a dim alone whose size stays, and so does XT_NEAREST, which also takes each element of one whose
+     * size doubles twice; PyTorch's own kernels of 1 and 3 dims do so in the gradient alone); or name the sizes: */
+    double scale XT_ZERO;
+    int64_t sizes[3] XT_ZERO; /* of the result, one a dim, or one for all; instead of scale */
     xt_switch align_corners XT_ZERO; /* linear and cubic; default off */
 } xt_interpolate_opts;
 /* .scale = 2, .mode = XT_LINEAR */

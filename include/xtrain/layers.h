@@ -104,11 +104,13 @@ XT_DEFAULTS_OF(xt_norm_opts)
 typedef struct XT_OPTIONS_ xt_norm_opts {
     size_t struct_size XT_SIZE(xt_norm_opts);
     double eps XT_IS(xt_norm_opts, eps); /* XT_AUTO: 1e-5; RMS norm: the dtype's epsilon */
-    double momentum XT_IS(xt_norm_opts, momentum); /* of running statistics */
+    /* of running statistics; without any, or with cumulative ones, an error */
+    double momentum XT_IS(xt_norm_opts, momentum);
     xt_switch affine XT_IS(xt_norm_opts, affine); /* weight and bias; default on (instance norm: off) */
     /* running statistics, used in eval mode; default on (instance norm: off) */
     xt_switch track XT_IS(xt_norm_opts, track);
-    /* default off; on: the running statistics are plain averages over all batches, whatever the momentum */
+    /* batch norm: default off; on: the running statistics are plain averages over all batches (PyTorch's momentum =
+     * None); needs them, so not together with .track = XT_OFF */
     xt_switch cumulative XT_ZERO;
     /* batch norm: statistics over the batches of all ranks; default: as xt_sync_batch_norm or the Trainer's
      * .sync_batchnorm say */
@@ -414,7 +416,7 @@ typedef struct XT_OPTIONS_ xt_rnn_opts {
     xt_switch bidirectional XT_ZERO; /* default off */
     xt_switch batch_first XT_ZERO; /* default off: x is [T,B,I]; on: [B,T,I]; without B: [T,I] */
     xt_switch bias XT_IS(xt_rnn_opts, bias); /* default on */
-    double dropout XT_ZERO; /* between layers, in training mode */
+    double dropout XT_ZERO; /* between layers, in training mode: of one layer nothing but a warning, as in PyTorch */
     xt_switch relu XT_ZERO; /* plain RNN: default off (tanh) */
     xt_tensor h0 XT_ZERO, c0 XT_ZERO; /* [layers*directions,B,hidden]; none = zeros */
     /* LSTM: 0 = off; [1,hidden): h and output have so many numbers instead of hidden (weight_hr_l0 projects) */

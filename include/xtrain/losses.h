@@ -40,8 +40,8 @@ typedef struct XT_OPTIONS_ xt_class_loss_opts {
 #define XT_NLL_LOSS_(log_probs, labels, ...) \
     xt_nll_loss_at(XT_HERE, log_probs, labels, XT_OPTS(xt_class_loss_opts, __VA_ARGS__))
 XT_API xt_tensor xt_nll_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor labels, xt_class_loss_opts o);
-/* Labels are integers, or floats of the logits' shape: one probability a class (then ignore_index does not apply, and
- * the mean is over all places). */
+/* Labels are integers, or floats of the logits' shape: one probability a class (then the mean is over all places, and
+ * an .ignore_index of 0 and above, which no probability can be, is an error, as in PyTorch). */
 #define xt_cross_entropy(logits, ...) XT_CROSS_ENTROPY_(logits, __VA_ARGS__, )
 #define XT_CROSS_ENTROPY_(logits, labels, ...) \
     xt_cross_entropy_at(XT_HERE, logits, labels, XT_OPTS(xt_class_loss_opts, __VA_ARGS__))

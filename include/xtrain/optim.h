@@ -9,7 +9,8 @@
  *     .beta1, .beta2: decay of the running means of gradients and of their squares, 0 to 1
  *     .eps: added to the root of the squares' mean, which the step is divided by
  *     .clip_norm: largest norm of all gradients together, after averaging over ranks; 0 = off
- *     .clip_norm_type: the p of that norm: 2, 1, HUGE_VAL for the largest element, any above 0
+ *     .clip_norm_type: the p of that norm: 2, 1, HUGE_VAL for the largest element, any above 0; also of the norm that
+ *         the Trainer's .gradient_clip_val bounds, and of nothing without either
  *     .clip_value: largest absolute value of an element of the gradients; 0 = off
  *     .maximize: on: climbs, for what is to grow
  *
@@ -38,7 +39,9 @@ typedef struct XT_OPTIONS_ xt_sgd_opts {
     size_t struct_size XT_SIZE(xt_sgd_opts);
     double lr XT_IS(xt_sgd_opts, lr);
     double momentum XT_ZERO;
-    double dampening XT_ZERO; /* share of each gradient that stays out of the momentum, [0,1]; 0 with Nesterov's */
+    /* share of each gradient that stays out of the momentum, [0,1]; 0 with Nesterov's. Without .momentum it changes
+     * nothing, as in PyTorch, until a group or a schedule gives one */
+    double dampening XT_ZERO;
     double weight_decay XT_ZERO;
     xt_switch nesterov XT_ZERO; /* default off; on: looks one step ahead along the momentum, which it needs */
     double clip_norm XT_ZERO;

@@ -43,7 +43,7 @@ XT_DEFAULTS_OF(xt_var_opts)
 typedef struct XT_OPTIONS_ xt_var_opts {
     size_t struct_size XT_SIZE(xt_var_opts);
     bool keepdim XT_ZERO;
-    bool population XT_ZERO; /* divide by the count itself: correction 0 */
+    bool population XT_ZERO; /* divide by the count itself: correction 0, and beside any other an error */
     double correction XT_IS(xt_var_opts, correction); /* what is taken off the count */
 } xt_var_opts;
 #define xt_var_axes(x, ...) XT_OPT2_(xt_var_axes_at, xt_var_opts, x, __VA_ARGS__, )
@@ -70,7 +70,8 @@ XT_API xt_tensor xt_norm_axes_at(const xt_src *src, xt_tensor x, xt_list axes, x
 #define xt_std(...) XT_REDUCE_(xt_std_at, xt_std_axes_at, xt_var_opts, __VA_ARGS__)
 #define xt_logsumexp(...) XT_REDUCE_(xt_logsumexp_at, xt_logsumexp_axes_at, xt_reduce_opts, __VA_ARGS__)
 #define xt_count_nonzero(...) XT_REDUCE_(xt_count_nonzero_at, xt_count_nonzero_axes_at, xt_reduce_opts, __VA_ARGS__)
-/* xt_norm(x, p = 2, axes = all): xt_norm(x, 1), xt_norm(x, 2, -1, .keepdim = true) */
+/* xt_norm(x, p = 2, axes = all): xt_norm(x, 1), xt_norm(x, 2, -1, .keepdim = true); the p is the one in its place,
+ * whatever .p says (C++ takes no .p here) */
 #define xt_norm(...) \
     XT_FILL_BY_(__VA_ARGS__, XT_NORM_AXES_, XT_NORM_AXES_, XT_NORM_AXES_, XT_NORM_P_, XT_NORM_TWO_, )(__VA_ARGS__)
 #define XT_NORM_TWO_(x) xt_norm_at(XT_HERE, x)
@@ -116,7 +117,7 @@ typedef struct XT_OPTIONS_ xt_pairwise_distance_opts {
 /* norm of x - y over the last dim: [...,D] -> [...] */
 #define xt_pairwise_distance(x, ...) XT_OPT2_(xt_pairwise_distance_at, xt_pairwise_distance_opts, x, __VA_ARGS__, )
 XT_API xt_tensor xt_pairwise_distance_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_pairwise_distance_opts o);
-/* rows are variables: [n,samples] -> [n,n] */
+/* rows are variables: [n,samples] -> [n,n]; [samples] -> [] */
 #define xt_cov(x) xt_cov_at(XT_HERE, x)
 #define xt_corrcoef(x) xt_corrcoef_at(XT_HERE, x)
 /* xt_cumulative_trapezoid(y, dx = 1, axis = -1) */

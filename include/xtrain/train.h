@@ -127,7 +127,8 @@ typedef struct XT_OPTIONS_ xt_trainer_opts {
     const char *runs_dir XT_ZERO; /* NULL = XT_RUNS_DIR or "runs" */
     /* default: on when the sink is a terminal, plain lines otherwise */
     xt_switch progress_bar XT_IS(xt_trainer_opts, progress_bar);
-    xt_switch logger XT_IS(xt_trainer_opts, logger); /* default on: what `loggers` names */
+    /* default on: what `loggers` names; off: none, whatever it names */
+    xt_switch logger XT_IS(xt_trainer_opts, logger);
     const char *loggers XT_ZERO; /* comma list of csv, tensorboard, jsonl; NULL = "csv,tensorboard" */
     xt_switch checkpointing XT_IS(xt_trainer_opts, checkpointing); /* default on: last.ckpt at the end */
     xt_switch model_summary XT_IS(xt_trainer_opts, model_summary); /* default on */
@@ -139,7 +140,8 @@ typedef struct XT_OPTIONS_ xt_trainer_opts {
     const char *ckpt XT_ZERO;
     /* xt_seed, at once (make loaders after the trainer); XT_SEED_OF_RUN leaves it */
     uint64_t seed XT_IS(xt_trainer_opts, seed);
-    const char *gradient_clip_algorithm XT_ZERO; /* "norm" (default), "value" */
+    /* of .gradient_clip_val, without which it changes nothing, as in Lightning: "norm" (default), "value" */
+    const char *gradient_clip_algorithm XT_ZERO;
     double limit_test_batches XT_IS(xt_trainer_opts, limit_test_batches), limit_predict_batches
         XT_IS(xt_trainer_opts, limit_predict_batches); /* as above, of xt_test and xt_predict */
     /* When to validate, with its unit: "2epochs", "0.25epochs" (four times an epoch), "100steps" (optimizer steps, over
@@ -299,8 +301,8 @@ XT_API XT_CHECK int xt_test_data_at(const xt_src *src, xt_trainer *t, const xt_t
 XT_API XT_CHECK int xt_predict_data_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
                                        const xt_data_module *data, xt_prediction_fn fn, void *user);
 /* One more validation loader of the coming fits (up to 7; xt_finish frees it). Each validation passes over the fit's
- * own loader and then over these, in order; values are named NAME/dataloader_idx_K then, a row a loader.
- * xt_trainer_val_index: K, in validation_step and its hooks. */
+ * own loader and then over these, in order, and over each part of a sequential one (xt_combined_loader); values are
+ * named NAME/dataloader_idx_K then, a row a loader. xt_trainer_val_index: K, in validation_step and its hooks. */
 XT_API void xt_trainer_add_val_loader(xt_trainer *t, xt_loader *l);
 XT_API int xt_trainer_val_index(const xt_trainer *t);
 /* xt_fit leaves t usable; xt_finish frees what is left */

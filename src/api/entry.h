@@ -2,7 +2,8 @@
  * NULL, its options that are one of some words, and those that it does not read (unread.txt). tools/entries.py reads
  * include/xtrain and writes an entry for each function that takes any: it bears the public name, and what src/ defines
  * under that name is linked as unchecked_NAME, which is what the library itself calls. So there is no function without
- * its checks, and none has them by hand.
+ * its checks, and none has them by hand. The entry also says which function the thread is in: what the functions that
+ * it is made of refuse is told in its name (lazy_calling).
  * exceptions.txt says what may be NULL, and what a function gives that cannot return an error, where that is not 0. */
 #ifndef XT_SRC_API_ENTRY_H
 #define XT_SRC_API_ENTRY_H

@@ -88,6 +88,22 @@ xt_tensor lazy_failed_tensor(const xt_src *src); /* the same after an error that
 void lazy_fail(xt_status s); /* makes s the pending error of this thread if there is none; takes s over */
 /* as xt_error, but the library's own look: the program has not looked at it by that */
 xt_status lazy_pending(void);
+/* The public function that this thread is in, by the name that programs call it by, and the call's line. It is made of
+ * others, and what one of those refuses is told in its name: entries set it and put back what was there. By value,
+ * since a program may leave a call by longjmp. name NULL: it has several names, and tells of itself which it is. */
+typedef struct lazy_calling {
+    const char *name, *file;
+    int line;
+} lazy_calling;
+extern _Thread_local lazy_calling lazy_called_now;
+static inline lazy_calling lazy_calling_begin(const char *name, const xt_src *src) {
+    lazy_calling outer = lazy_called_now;
+    lazy_called_now = (lazy_calling){src ? name : NULL, src ? src->file : NULL, src ? src->line : 0};
+    return outer;
+}
+static inline void lazy_calling_end(lazy_calling outer) {
+    lazy_called_now = outer;
+}
 void lazy_tell(xt_status s); /* prints a failure, or gives it to the program's handler; borrows s */
 void lazy_tell_pending(void); /* the same for the pending error, if that was not done */
 bool lazy_error_told(void); /* of the pending error */

@@ -77,14 +77,14 @@ static double finish_scores(const double *sums, int64_t n, double arg) {
 static bool takes_scores(int64_t n, double arg) {
     return n % 3 == 0 && arg >= 0 && arg < 8 * (XT_SCORE_BALANCED_ACCURACY + 1) && (int)arg % 8 <= XT_WEIGHTED;
 }
+static const char *const scores[] = {[XT_SCORE_PRECISION] = "xt_precision_avg",
+                                     [XT_SCORE_RECALL] = "xt_recall_avg",
+                                     [XT_SCORE_F1] = "xt_f1_avg",
+                                     [XT_SCORE_SPECIFICITY] = "xt_specificity_avg",
+                                     [XT_SCORE_BALANCED_ACCURACY] = "xt_balanced_accuracy"};
 static void text_scores(int64_t n, double arg, char *out, size_t size) {
     static const char *const averages[] = {
         [XT_MACRO] = "XT_MACRO", [XT_MICRO] = "XT_MICRO", [XT_WEIGHTED] = "XT_WEIGHTED"};
-    static const char *const scores[] = {[XT_SCORE_PRECISION] = "xt_precision_avg",
-                                         [XT_SCORE_RECALL] = "xt_recall_avg",
-                                         [XT_SCORE_F1] = "xt_f1_avg",
-                                         [XT_SCORE_SPECIFICITY] = "xt_specificity_avg",
-                                         [XT_SCORE_BALANCED_ACCURACY] = "xt_balanced_accuracy"};
     size_t score = (size_t)((int)arg / 8), average = (size_t)((int)arg % 8);
     bool averaged = score != XT_SCORE_BALANCED_ACCURACY;
     snprintf(out, size, "%s%s%s over %lld classes", scores[score], averaged ? " with " : "",
@@ -103,7 +103,7 @@ xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, 
                             (int)score, (int)average);
         return m;
     }
-    if (!fits(src, "xt_class_score", out, labels, o.ignore_index, &m)) return m;
+    if (!fits(src, scores[score], out, labels, o.ignore_index, &m)) return m;
     xt_tensor predicted, actual;
     xt_no_grad_begin();
     hot(src, out, labels, o.ignore_index, &predicted, &actual);

@@ -182,7 +182,6 @@ bool log_knows(log_stage s, const char *name); /* logged in the stage before, or
 xt_status log_not_logged(const char *who, const char *name);
 /* What `name` names, as rows have it, was logged without sync_dist; *out: where. */
 bool log_of_one_rank(const char *name, src_id *out);
-void log_append_names(log_stage s, str *out); /* names logged in the stage so far, for messages: "val/loss, val/acc" */
 /* log_state.c: the training stage's sums, for checkpoints. `text` says which rows are whose; base_free both. Nothing
  * logged: NULL. Waits for the device. */
 xt_status log_state_save(char **out_text, float **out_sums, int64_t *out_rows);

@@ -87,6 +87,26 @@ bool log_columns_known(const log_engine *e, log_stage s, const char *column) {
     return false;
 }
 
+/* The highest loader that has logged it stands for all before it. */
+static bool columns_of(const log_metric *m, log_each_column *each, void *user) {
+    char column[LOG_COLUMN_BYTES];
+    for (int k = m->loaders ? 1 : 0; k <= m->loaders; k++)
+        for (int epoch = 0; epoch < 2; epoch++) {
+            if ((epoch ? m->o.on_epoch : m->o.on_step) != XT_ON) continue;
+            log_column_name(m, k, epoch, column);
+            if (!each(m->name, column, user)) return false;
+        }
+    return true;
+}
+
+bool log_columns_each(const log_engine *e, log_stage s, log_each_column *each, void *user) {
+    for (size_t i = 0; i < e->sets[s].n; i++)
+        if (!e->sets[s].metrics[i].restored && !columns_of(&e->sets[s].metrics[i], each, user)) return false;
+    for (size_t i = 0; i < e->n_seen; i++)
+        if (e->seen[i].stage == s && !each(e->seen[i].name, e->seen[i].name, user)) return false;
+    return true;
+}
+
 bool log_columns_between(log_engine *e, const xt_src *src, const char *name) {
     log_set *set = &e->sets[e->given_stage];
     char column[LOG_COLUMN_BYTES];

@@ -73,32 +73,43 @@ bool log_of_one_rank(const char *name, src_id *out) {
     return false;
 }
 
-void log_append_names(log_stage s, str *out) {
-    log_engine *e = log_engine_peek();
-    size_t before = out->len;
-    for (size_t i = 0; e && i < e->sets[s].n; i++)
-        if (!e->sets[s].metrics[i].restored)
-            str_printf(out, "%s%s", out->len > before ? ", " : "", e->sets[s].metrics[i].name);
+/* Names that a monitor may have, for messages: in a text, and beside those of their log calls. */
+typedef struct known_names {
+    str text;
+    const char **names;
+    char **columns;
+    size_t n, cap, n_columns, cap_columns;
+} known_names;
+
+static bool know_name(const char *name, const char *column, void *user) {
+    known_names *k = user;
+    char *copy = base_strdup(column);
+    str_printf(&k->text, "%s%s", k->n ? ", " : "", column);
+    if (copy && VEC_PUSH(k->columns, k->n_columns, k->cap_columns, copy)) return VEC_PUSH(k->names, k->n, k->cap, name);
+    base_free(copy);
+    return false;
+}
+
+/* The one that was meant: first by the log call's name, to which rows may have put more. */
+static const char *nearest_column(const known_names *k, const char *name) {
+    const char *near = text_nearest(name, k->names, k->n);
+    for (size_t i = 0; near && i < k->n; i++)
+        if (strcmp(k->names[i], near) == 0) return k->columns[i];
+    return text_nearest(name, (const char *const *)k->columns, k->n);
 }
 
 xt_status log_not_logged(const char *who, const char *name) {
-    static const log_stage stages[] = {LOG_VALIDATE, LOG_TRAIN};
     const log_engine *e = log_engine_peek();
-    str names = STR_INIT;
-    const char **all = NULL, *near;
-    size_t n = 0, cap = 0;
-    for (size_t k = 0; k < BASE_COUNT(stages); k++) {
-        for (size_t i = 0; e && i < e->sets[stages[k]].n; i++)
-            if (!e->sets[stages[k]].metrics[i].restored && !VEC_PUSH(all, n, cap, e->sets[stages[k]].metrics[i].name))
-                break;
-        if (k && names.len) str_append(&names, ", ");
-        log_append_names(stages[k], &names);
-    }
-    near = text_nearest(name, all, n);
+    known_names k = {.text = STR_INIT};
+    if (e && log_columns_each(e, LOG_VALIDATE, know_name, &k)) log_columns_each(e, LOG_TRAIN, know_name, &k);
+    const char *near = nearest_column(&k, name);
     xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: monitor = %s was not logged; logged so far: %s%s%s%s", who,
-                             name, str_cstr(&names), near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-    base_free(all);
-    str_free(&names);
+                             name, k.n ? str_cstr(&k.text) : "nothing", near ? "; did you mean " : "", near ? near : "",
+                             near ? "?" : "");
+    for (size_t i = 0; i < k.n_columns; i++) base_free(k.columns[i]);
+    base_free(k.columns);
+    base_free(k.names);
+    str_free(&k.text);
     return s;
 }
 

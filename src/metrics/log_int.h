@@ -19,6 +19,7 @@ typedef struct log_metric {
     bool restored;
     bool own; /* the trainer's, which gives the name to the task when it logs it */
     bool within_call; /* a compiled function logs it */
+    int loaders; /* it was logged of validation loaders before this number; 0: there is one */
 } log_metric;
 static inline log_kind log_kind_of(const log_metric *m) {
     log_kind k = m->kind;
@@ -155,6 +156,9 @@ void log_unread_free(log_engine *e);
 /* `which` of the set has names of its own: it is new, or logged again for the first time in this fit */
 bool log_columns_free(const log_engine *e, log_set *set, size_t which, const xt_src *src);
 bool log_columns_shared(const log_metric *a, const log_metric *b); /* rows of one stage would have both by one name */
+/* Each name that rows of the stage have, with that of its log call, until one gives false. */
+typedef bool log_each_column(const char *name, const char *column, void *user);
+bool log_columns_each(const log_engine *e, log_stage s, log_each_column *each, void *user);
 bool log_columns_known(const log_engine *e, log_stage s, const char *column); /* of the task's values, by rows' names */
 bool log_columns_between(log_engine *e, const xt_src *src, const char *name);
 void log_columns_forget(log_engine *e, log_stage s); /* a fit or a pass begins */

@@ -298,6 +298,7 @@ static void note_in_step(log_engine *e, const xt_src *src, const char *name, not
     log_metric *m = metric_of(e, src, name, &o, &v.kind);
     if (!m) return;
     m->given = given;
+    if (m->loaders < e->loader_plus_1) m->loaders = e->loader_plus_1;
     log_set *set = &e->sets[e->stage];
     int which = (int)(m - set->metrics);
     size_t noted_call = e->manual ? SIZE_MAX : lazy_call_noted(src);

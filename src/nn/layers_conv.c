@@ -36,8 +36,12 @@ xt_tensor xt_conv_at(const xt_src *src, int n_spatial, bool transposed, xt_modul
               b = {0};
     if (o.bias != XT_OFF || nn_has(m, name, "bias"))
         b = nn_tensor(src, m, name, "bias", true, NN_UNIFORM, bound, nn_param_dtype(t), 1, &out);
+    char called[160];
+    snprintf(called, sizeof called, "%s %.100s", what, name);
+    lazy_calling outer = lazy_calling_begin(called, src);
     xt_tensor y =
         transposed ? xt_conv_transpose_fn_at(src, n_spatial, x, w, b, o) : xt_conv_fn_at(src, n_spatial, x, w, b, o);
+    lazy_calling_end(outer);
     nn_layer_end();
     return y;
 }

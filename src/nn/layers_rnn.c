@@ -280,6 +280,15 @@ xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const ch
         return all_failed(
             nn_bad_input(src, what, name, x, "floats [T,B,I], [B,T,I] with .batch_first, or [T,I] are needed"));
     if (!options_fit(src, what, name, x, hidden, kind, &o, &failed)) return all_failed(failed);
+    if (o.dropout > 0 && o.layers == 1) {
+        char key[160];
+        snprintf(key, sizeof key, "dropout of one layer %s %.120s", what, name);
+        log_once(
+            key, XT_SEV_WARNING,
+            "%s %s: .dropout = %g is between layers, and there is one: it changes nothing (xt_dropout of the output "
+            "drops that)",
+            what, name, o.dropout);
+    }
     bool lone = t->rank == 2, turn = !lone && o.batch_first == XT_ON;
     int64_t B = lone ? 1 : t->dims[turn ? 0 : 1];
     int layers = o.layers, ways = o.bidirectional == XT_ON ? 2 : 1, n = layers * ways;

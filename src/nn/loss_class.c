@@ -190,12 +190,17 @@ xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor lab
     if (!open_classes(&c, src, "xt_cross_entropy", logits, labels, o.weight, o.axis, true) ||
         !loss_reduction(&c.l, o.reduction, false) || !loss_number(&c.l, "label_smoothing", o.label_smoothing, 0, 1))
         return c.l.failed;
+    bool probabilities = ir_dtype_is_float(c.labels->type->dtype);
+    if (probabilities && o.ignore_index >= 0)
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_cross_entropy: .ignore_index = %lld, and labels %s are probabilities, none of which it "
+                          "can be: leave it out, or give integer labels",
+                          (long long)o.ignore_index, xt_dtype_name(c.labels->type->dtype));
     c.rest = loss_given(&c.l, c.x, 1 - o.label_smoothing);
     c.share = loss_given(&c.l, c.x, o.label_smoothing / (double)c.count);
     c.smooths = !ex_always(c.share, 0);
     ir_value *log_probs = c.x ? ops_log_softmax(c.l.b, c.x, c.axis) : NULL;
-    return ir_dtype_is_float(c.labels->type->dtype) ? from_probabilities(&c, log_probs, &o)
-                                                    : from_labels(&c, log_probs, &o);
+    return probabilities ? from_probabilities(&c, log_probs, &o) : from_labels(&c, log_probs, &o);
 }
 
 xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multi_margin_opts o) {

@@ -162,16 +162,18 @@ xt_tensor xt_cross_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis) {
 xt_tensor xt_cdist_at(const xt_src *src, xt_tensor x, xt_tensor y, double p) {
     const ir_type *tx = lazy_type(x), *ty = lazy_type(y);
     ops_text sx, sy;
-    if (!(p > 0))
+    if (!(p >= 0))
         return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "xt_cdist: p is %g: it must be above 0 (INFINITY: the largest difference)", p);
+                          "xt_cdist: p is %g: it must be 0 or above (0: how many differ; INFINITY: the largest "
+                          "difference)",
+                          p);
     if (tx && ty &&
         (tx->rank < 2 || ty->rank < 2 || tx->dims[tx->rank - 1] != ty->dims[ty->rank - 1] || tx->rank == XT_MAX_RANK ||
          ty->rank == XT_MAX_RANK))
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_cdist: x %s and y %s: [...,rows,n] with the same n is needed",
                           ops_shape(tx, &sx), ops_shape(ty, &sy));
     xt_tensor d = xt_sub__at(src, xt_unsqueeze_at(src, x, -2), xt_unsqueeze_at(src, y, -3));
-    return xt_norm_axes_at(src, d, (xt_list){1, {-1}}, XT_OPTS(xt_vector_norm_opts, .p = p));
+    return xt_norm_axes_at(src, d, (xt_list){1, {-1}}, XT_OPTS(xt_vector_norm_opts, .p = p, .zero = p == 0));
 }
 
 /* --- triangular and symmetric --- */

@@ -242,9 +242,9 @@ xt_tensor xt_global_pool_at(const xt_src *src, bool average, xt_tensor x) {
     if (!t || t->rank < 2) {
         lazy_begin(src);
         ops_text sx;
-        return t ? lazy_error(src, XT_INVALID_ARGUMENT, "xt_global_pool: x is %s; [N,C,...] is needed",
-                              ops_shape(t, &sx))
-                 : lazy_wrap(lazy_value(x), "xt_global_pool");
+        const char *what = average ? "xt_global_avg_pool" : "xt_global_max_pool";
+        return t ? lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s; [N,C,...] is needed", what, ops_shape(t, &sx))
+                 : lazy_wrap(lazy_value(x), what);
     }
     if (t->rank == 2) return x;
     xt_tensor flat = xt_flatten_at(src, x, 2);

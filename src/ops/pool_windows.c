@@ -5,7 +5,7 @@
 #include "ops/ops.h"
 
 typedef struct picked {
-    const char *what;
+    char what[48];
     int n;
     int64_t batch[2]; /* N, C */
     int64_t in[OPS_SPATIAL], out[OPS_SPATIAL], kernel[OPS_SPATIAL];
@@ -90,15 +90,17 @@ static xt_tensor pool(const xt_src *src, const picked *p, xt_tensor x, bool adde
 }
 
 /* Looks at x and takes its sizes; false after an error, which is *x then. */
-static bool begin(const xt_src *src, const char *what, int n, xt_tensor *x, bool *added, picked *p) {
+static bool begin(const xt_src *src, const char *front, const char *behind, int n, xt_tensor *x, bool *added,
+                  picked *p) {
     const ir_type *t = lazy_type(*x);
     ops_text sx;
-    *p = (picked){.what = what, .n = n, .own = {1, 1}};
+    *p = (picked){.n = n, .own = {1, 1}};
+    snprintf(p->what, sizeof p->what, "%s%dd%s", front, n, behind);
     if (!t) return false;
     *added = (int)t->rank == n + 1;
     if (n < 1 || n > OPS_SPATIAL || !ir_dtype_is_float(t->dtype) || ((int)t->rank != n + 2 && !*added)) {
         *x = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s; floats [N,C,...] with %d dims behind C are needed",
-                        what, xt_dtype_name(t->dtype), ops_shape(t, &sx), n);
+                        p->what, xt_dtype_name(t->dtype), ops_shape(t, &sx), n);
         return false;
     }
     const int64_t *dims = t->dims + !*added;
@@ -145,7 +147,7 @@ xt_tensor xt_adaptive_max_pool_with_indices_at(const xt_src *src, int n_spatial,
     bool added;
     lazy_begin(src);
     if (out_indices) *out_indices = (xt_tensor){0};
-    if (!begin(src, "xt_adaptive_max_pool_with_indices", n_spatial, &x, &added, &p)) return x;
+    if (!begin(src, "xt_adaptive_max_pool", "_with_indices", n_spatial, &x, &added, &p)) return x;
     for (int i = 0; i < n_spatial; i++) {
         p.out[i] = ops_given(i < ops_rank(sizes) ? sizes[i] : sizes[0]);
         if (p.out[i] == -1) p.out[i] = p.in[i];
@@ -181,7 +183,7 @@ xt_tensor xt_fractional_max_pool_at(const xt_src *src, int n_spatial, xt_tensor 
     bool added;
     lazy_begin(src);
     if (out_indices) *out_indices = (xt_tensor){0};
-    if (!begin(src, "xt_fractional_max_pool", n_spatial, &x, &added, &p)) return x;
+    if (!begin(src, "xt_fractional_max_pool", "", n_spatial, &x, &added, &p)) return x;
     if ((o.sizes[0] != 0) == (o.ratio != 0) || o.ratio < 0 || o.ratio >= 1)
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "%s: .sizes begin with %lld and .ratio is %g; one of the two is needed, a ratio in (0,1)",

@@ -250,21 +250,30 @@ xt_tensor xt_pairwise_distance_at(const xt_src *src, xt_tensor x, xt_tensor y, x
 static bool is_rows(const xt_src *src, const char *what, xt_tensor x, xt_tensor *out) {
     const ir_type *t = lazy_type(x);
     ops_text shape;
-    if (!t || (t->rank == 2 && t->dims[1] > 1)) return true;
-    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s: [variables,samples] with at least two samples is needed",
-                      what, ops_shape(t, &shape));
+    if (!t || ((t->rank == 1 || t->rank == 2) && t->dims[t->rank - 1] > 1)) return true;
+    *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                      "%s: x %s: [variables,samples] or [samples] with at least two samples is needed", what,
+                      ops_shape(t, &shape));
     return false;
 }
 xt_tensor xt_cov_at(const xt_src *src, xt_tensor x) {
     xt_tensor failed;
     if (!is_rows(src, "xt_cov", x, &failed)) return failed;
-    int64_t n = xt_dim(x, 1);
+    int64_t n = xt_dim(x, -1);
+    if (xt_rank_of(x) == 1) { /* of one variable: its variance */
+        xt_tensor one = xt_cov_at(src, xt_unsqueeze_at(src, x, 0));
+        return xt_reshape_at(src, one, (int64_t[]){0});
+    }
     xt_tensor d = xt_sub__at(src, x, xt_mean_axes_at(src, x, (xt_list){1, {1}}, (xt_reduce_opts){.keepdim = true}));
     return xt_div_scalar_at(src, xt_matmul_at(src, d, xt_transpose_at(src, d, 0, 1)), (double)(n > 1 ? n - 1 : 1));
 }
 xt_tensor xt_corrcoef_at(const xt_src *src, xt_tensor x) {
     xt_tensor failed;
     if (!is_rows(src, "xt_corrcoef", x, &failed)) return failed;
+    if (xt_rank_of(x) == 1) {
+        xt_tensor one = xt_cov_at(src, x);
+        return xt_div_at(src, one, one);
+    }
     xt_tensor c = xt_cov_at(src, x), s = xt_sqrt_at(src, xt_diagonal_at(src, c, 0, 0, 1));
     xt_tensor r = xt_div_at(src, xt_div_at(src, c, xt_unsqueeze_at(src, s, 1)), xt_unsqueeze_at(src, s, 0));
     return xt_clamp_at(src, r, -1, 1);

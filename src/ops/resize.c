@@ -1,8 +1,12 @@
 /* Resizing images: nearest, linear and cubic interpolation dim after dim, and the moves between channels and pixels.
  *
  * Output row i of a dim comes from position p of the input: p = i*s with corners aligned (s = (in-1)/(out-1)) and for
- * nearest (s = in/out or 1/scale), else p = s*(i+1/2) - 1/2. Positions are arithmetic recorded as ops, f64 for f64
- * and else f32, in PyTorch's order, so the same rows are chosen to the last bit. */
+ * nearest (s = in/out or 1/scale), (i+1/2)*s for the exact nearest, else p = s*(i+1/2) - 1/2. Positions are arithmetic
+ * recorded as ops, f64 for f64 and else f32, in PyTorch's order, so the same rows are chosen to the last bit.
+ *
+ * What PyTorch makes of a scale depends on the mode (whole_step): its kernels for CPUs take a dim whose size stays, or
+ * doubles, by the sizes in some modes, whatever the scale. Where its forward and its gradient disagree (cubic, and
+ * nearest in one and three dims) the gradient here is the forward's own. */
 #include <math.h>
 
 #include "ops/expr.h"
@@ -13,7 +17,7 @@ typedef struct axis_map {
     int64_t in, out;
     double scale; /* the step in the input for one row of output */
     ir_value *data; /* the same, once it changes from step to step; NULL: a constant */
-    bool corners;
+    bool corners, middle; /* middle: of the exact nearest */
     const ir_type *rows; /* f32 or f64 [out] */
 } axis_map;
 
@@ -61,7 +65,9 @@ static ir_value *nearest(const axis_map *m, ir_value *x) {
         x = ir_broadcast_in_dim(b, x, ir_tensor(x->type->dtype, rank + 1, wide), rank, at);
         return x ? ir_reshape(b, x, rank, joined) : NULL;
     }
-    return rows_at(m, x, ir_floor(b, ir_multiply(b, ir_iota(b, m->rows, 0), scale_of(m))));
+    ir_value *i = ir_iota(b, m->rows, 0);
+    if (m->middle) i = ir_add(b, i, constant(m, 0.5));
+    return rows_at(m, x, ir_floor(b, ir_multiply(b, i, scale_of(m))));
 }
 
 static ir_value *position(const axis_map *m) {
@@ -111,10 +117,14 @@ static ir_value *cubic(const axis_map *m, ir_value *x) {
     return sum;
 }
 
+/* By the sizes, which make whole steps, and not by the scale. */
+static bool whole_step(xt_resize mode, int64_t in, int64_t out) {
+    return (mode == XT_NEAREST && (out == in || out == 2 * in)) || (mode == XT_LINEAR && out == in);
+}
+
 static ir_value *resize(const axis_map *m, ir_value *x, xt_resize mode) {
-    bool same = !m->data && m->in == m->out && (mode == XT_NEAREST ? m->scale == 1 : m->corners || m->scale == 1);
-    if (same) return x;
-    return mode == XT_NEAREST ? nearest(m, x) : mode == XT_LINEAR ? linear(m, x) : cubic(m, x);
+    if (!m->data && m->in == m->out && (m->corners || m->scale == 1)) return x;
+    return mode == XT_LINEAR ? linear(m, x) : mode == XT_CUBIC ? cubic(m, x) : nearest(m, x);
 }
 
 static bool resize_fits(const xt_src *src, const ir_type *t, const xt_interpolate_opts *o, xt_tensor *out) {
@@ -131,12 +141,17 @@ static bool resize_fits(const xt_src *src, const ir_type *t, const xt_interpolat
             lazy_error(src, XT_INVALID_ARGUMENT,
                        "xt_interpolate: scale %g and %s sizes: exactly one of .scale (positive) and .sizes is needed",
                        o->scale, sized ? "given" : "no");
-    else if ((unsigned)o->mode > XT_CUBIC || (o->mode == XT_CUBIC && t->rank != 4))
-        *out = lazy_error(
-            src, XT_INVALID_ARGUMENT,
-            "xt_interpolate: mode %d for x %s: XT_NEAREST and XT_LINEAR are for all ranks, XT_CUBIC for [N,C,H,W]",
-            (int)o->mode, ops_shape(t, &sx));
+    else if (o->mode == XT_CUBIC && t->rank != 4)
+        *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_interpolate: .mode = XT_CUBIC for x %s: it is for [N,C,H,W], the others for all ranks",
+                          ops_shape(t, &sx));
     return !out->slot;
+}
+
+/* Of a dim of `in` rows. */
+static int64_t size_of(const xt_interpolate_opts *o, int at, int64_t in) {
+    if (o->scale > 0) return (int64_t)floor((double)in * o->scale);
+    return o->sizes[at] ? o->sizes[at] : o->sizes[0];
 }
 
 xt_tensor xt_interpolate_at(const xt_src *src, xt_tensor x, xt_interpolate_opts o) {
@@ -145,26 +160,35 @@ xt_tensor xt_interpolate_at(const xt_src *src, xt_tensor x, xt_interpolate_opts 
     xt_tensor failed;
     if (!v) return lazy_wrap(NULL, "xt_interpolate");
     if (!resize_fits(src, v->type, &o, &failed)) return failed;
-    xt_dtype t = v->type->dtype;
-    if (xt_dtype_size(t) < 4 && o.mode != XT_NEAREST) y = ir_convert(b, v, XT_F32);
-    for (size_t i = 2; i < v->type->rank && y; i++) {
-        int64_t in = v->type->dims[i], out = o.scale > 0      ? (int64_t)floor((double)in * o.scale)
-                                             : o.sizes[i - 2] ? o.sizes[i - 2]
-                                                              : o.sizes[0];
-        bool corners = o.align_corners == XT_ON && o.mode != XT_NEAREST;
+    int64_t sizes[OPS_SPATIAL + 1] = {0};
+    for (size_t i = 2; i < v->type->rank; i++) {
         ops_text sx;
-        if (out < 1 || out > INT32_MAX)
+        sizes[i - 2] = size_of(&o, (int)i - 2, v->type->dims[i]);
+        if (sizes[i - 2] < 1 || sizes[i - 2] > INT32_MAX)
             return lazy_error(src, XT_INVALID_ARGUMENT, "xt_interpolate: x %s would have %lld rows in dim %d",
-                              ops_shape(v->type, &sx), (long long)out, (int)i);
-        double scale = corners       ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0)
-                       : o.scale > 0 ? 1 / o.scale
-                                     : (double)in / (double)out;
-        axis_map m = {b, i, in, out, scale, NULL, corners, ir_tensor(t == XT_F64 ? XT_F64 : XT_F32, 1, &out)};
-        if (o.scale > 0 && !corners && m.rows)
+                              ops_shape(v->type, &sx), (long long)sizes[i - 2], (int)i);
+    }
+    if (o.mode == XT_AREA) return xt_adaptive_pool_at(src, true, (int)v->type->rank - 2, x, sizes);
+    xt_dtype t = v->type->dtype;
+    if (xt_dtype_size(t) < 4 && (o.mode == XT_LINEAR || o.mode == XT_CUBIC)) y = ir_convert(b, v, XT_F32);
+    for (size_t i = 2; i < v->type->rank && y; i++) {
+        int64_t in = v->type->dims[i], out = sizes[i - 2];
+        bool corners = o.align_corners == XT_ON, scaled = o.scale > 0 && !corners && !whole_step(o.mode, in, out);
+        axis_map m = {.b = b,
+                      .axis = i,
+                      .in = in,
+                      .out = out,
+                      .scale = corners  ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0)
+                               : scaled ? 1 / o.scale
+                                        : (double)in / (double)out,
+                      .corners = corners,
+                      .middle = o.mode == XT_NEAREST_EXACT,
+                      .rows = ir_tensor(t == XT_F64 ? XT_F64 : XT_F32, 1, &out)};
+        if (scaled && m.rows)
             m.data =
                 ex_derived(src, m.rows->dtype,
                            ops_sized_number_moves(src, "xt_interpolate", m.rows->dtype, ops_sizes(in, out), o.scale),
-                           scale)
+                           m.scale)
                     .data;
         y = resize(&m, y, o.mode);
     }

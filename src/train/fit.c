@@ -45,7 +45,6 @@ static xt_status fit_limits(xt_trainer *t) {
     if (val == 0) t->val = NULL; /* callbacks then go by epochs, as without a validation loader */
     XT_TRY(limit_batches("limit_train_batches", train, xt_loader_batches(t->train), &t->train_limit));
     if (t->val) XT_TRY(limit_batches("limit_val_batches", val, xt_loader_batches(t->val), &t->val_limit));
-    for (size_t i = 0; i < t->n_vals; i++) XT_TRY(train_use(HANDLE_loader, t->vals[i], "xt_trainer_add_val_loader"));
     for (size_t i = 0; t->val && i < t->n_vals; i++)
         XT_TRY(limit_batches("limit_val_batches", val, xt_loader_batches(t->vals[i]), &t->val_limits[i]));
     return check_periods(t, t->train_limit);
@@ -110,9 +109,7 @@ static void forget_empty_run(xt_trainer *t) {
 
 static void forget_loaders(xt_trainer *t) {
     t->train = t->val = NULL;
-    t->n_vals -= t->n_parts;
-    memmove(t->vals, t->vals + t->n_parts, t->n_vals * sizeof *t->vals);
-    t->n_parts = 0;
+    t->n_vals = 0;
 }
 
 static void end_fit(xt_trainer *t, bool ok) {
@@ -233,21 +230,29 @@ static void tell_evaluating(const xt_trainer *t) {
             said ? " (since " : "", said ? src_text(said, at, sizeof at) : "", said ? ")" : "");
 }
 
-/* A sequential loader's parts are validation loaders of their own, in front of those that the trainer was given. */
+/* A sequential loader's parts are validation loaders of their own, wherever it was given. */
+static size_t take_parts(xt_trainer *t, xt_loader *l, size_t n) {
+    xt_loader *const *parts = &l;
+    int in = loader_parts(l, &parts);
+    for (int i = 0; i < (in ? in : 1); i++, n++) {
+        if (n == 0) t->val = parts[i];
+        if (n > 0 && n <= BASE_COUNT(t->vals)) t->vals[n - 1] = parts[i];
+    }
+    return n;
+}
+
 static xt_status take_val(xt_trainer *t, xt_loader *val) {
-    xt_loader *const *parts;
-    size_t n = (size_t)loader_parts(val, &parts), most = BASE_COUNT(t->vals);
-    t->val = val;
-    if (n < 2) return NULL;
-    if (n - 1 + t->n_vals > most)
+    size_t n = val ? take_parts(t, val, 0) : 0;
+    for (size_t i = 0; i < t->n_added; i++) {
+        XT_TRY(train_use(HANDLE_loader, t->added[i], "xt_trainer_add_val_loader"));
+        if (val) n = take_parts(t, t->added[i], n);
+    }
+    if (n > 1 + BASE_COUNT(t->vals))
         return status_new(XT_OUT_OF_RANGE, NULL,
-                          "xt_fit: %zu validation loaders in a combined one and %zu of xt_trainer_add_val_loader: %zu "
-                          "in all at most",
-                          n, t->n_vals, most + 1);
-    memmove(t->vals + n - 1, t->vals, t->n_vals * sizeof *t->vals);
-    memcpy(t->vals, parts + 1, (n - 1) * sizeof *t->vals);
-    t->n_vals += t->n_parts = n - 1;
-    t->val = parts[0];
+                          "xt_fit: %zu validation loaders, those of combined ones (XT_SEQUENTIAL) and of "
+                          "xt_trainer_add_val_loader counted one by one: %zu in all at most",
+                          n, 1 + BASE_COUNT(t->vals));
+    t->n_vals = n ? n - 1 : 0;
     return NULL;
 }
 

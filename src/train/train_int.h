@@ -133,9 +133,11 @@ struct xt_trainer {
     train_interval val_interval;
     int64_t max_time_ns, elapsed_before_ns, clock_began_ns; /* 0 = no limit; of earlier fits; 0 = no fit is running */
     int64_t train_limit, val_limit; /* batches of this fit's epochs and validations */
-    xt_loader *vals[7]; /* in a fit the further parts of a sequential loader, then xt_trainer_add_val_loader's */
+    xt_loader *added[7]; /* xt_trainer_add_val_loader's, for all fits */
+    size_t n_added;
+    xt_loader *vals[7]; /* of a fit: those behind `val`, with a sequential loader's parts in its place */
     int64_t val_limits[7];
-    size_t n_vals, n_parts; /* n_parts: of n_vals, those of the sequential loader */
+    size_t n_vals;
     int val_index; /* of the loader validated on: 0 = `val` */
     int64_t validated_ns; /* when the last validation ended */
     bool validated; /* this fit has had a validation */

@@ -390,11 +390,11 @@ double xt_trainer_metric(xt_trainer *t, const char *name, bool wait) {
 
 void xt_trainer_add_val_loader(xt_trainer *t, xt_loader *l) {
     if (!t || !l) return; /* its own error is pending */
-    if (t->n_vals == BASE_COUNT(t->vals))
+    if (t->n_added == BASE_COUNT(t->added))
         lazy_fail(status_new(XT_OUT_OF_RANGE, NULL, "xt_trainer_add_val_loader: %zu further loaders at most",
-                             BASE_COUNT(t->vals)));
+                             BASE_COUNT(t->added)));
     else
-        t->vals[t->n_vals++] = l;
+        t->added[t->n_added++] = l;
 }
 int xt_trainer_val_index(const xt_trainer *t) {
     return t ? t->val_index : 0;

@@ -87,4 +87,6 @@ f.run("windows", lambda: (torch.hann_window(8), torch.hamming_window(7), torch.b
 f.run("hfft", lambda t: (torch.fft.hfft(Z(t)), torch.fft.hfft(Z(t), 7, norm="ortho"),
                          R(torch.fft.ihfft(t[..., 0]).resolve_conj()),
                          R(torch.fft.ihfft(t[..., 1], dim=0, norm="forward").resolve_conj())), torch.randn(3, 4, 2))
+f.run("cdist_zero", lambda p, q: torch.cdist(p, q, 0), torch.randint(0, 3, (2, 3, 4)).float(),
+      torch.randint(0, 3, (2, 2, 4)).float(), grads=False)
 f.save()

@@ -83,4 +83,5 @@ f.run("bincount", lambda p, q: (p.bincount(minlength=6), p.bincount(q, minlength
 f.run("nanmedian", lambda t: (*flat(t.nanmedian(1), t.nanmedian(0)), t.nanmedian()),
       torch.tensor([[1.0, 5.0, nan, 2.0], [4.0, nan, nan, 1.0], [0.0, 3.0, 7.0, 6.0]]))
 f.run("renorm", lambda t: (t.renorm(2, 0, 1.5), t.renorm(1, 1, 3), torch.cumulative_trapezoid(t, dx=0.5)), m)
+f.run("cov_one", lambda t: (t.cov(), t.corrcoef()), torch.randn(5))
 f.save()

@@ -382,6 +382,25 @@ static void validations_of_several_loaders(void **state) {
     xt_trainer_free(t);
 }
 
+/* A combined one that is given as a further one has its parts passed over, too; there is room for as many. */
+static void combined_loader_as_a_further_one(void **state) {
+    (void)state;
+    static int64_t last = 7000;
+    xt_task task = {.net = net, .training_step = both, .configure_optimizers = sgd, .validation_step = mean_of};
+    for (int n = 2; n <= 8; n += 6) {
+        xt_trainer *t = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF,
+                                       .progress_bar = XT_OFF, .model_summary = XT_OFF);
+        xt_trainer_add_val_loader(t, many(n));
+        assert_int_equal(xt_fit(t, &task, pair(XT_MIN_SIZE), xt_loader_new(numbers(2, &last), .batch = 2)), n == 8);
+        if (n == 2) {
+            assert_float_equal(xt_trainer_metric(t, "x/dataloader_idx_0", true), 7000.5, 1e-2);
+            assert_float_equal(xt_trainer_metric(t, "x/dataloader_idx_1", true), 0.5, 1e-6);
+            assert_float_equal(xt_trainer_metric(t, "x/dataloader_idx_2", true), 1000.5, 1e-3);
+        }
+        xt_trainer_free(t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(weighted_draws, finish),
@@ -396,6 +415,7 @@ int main(void) {
         cmocka_unit_test_teardown(a_fit_with_two_loaders, finish),
         cmocka_unit_test_teardown(tests_of_several_loaders, finish),
         cmocka_unit_test_teardown(validations_of_several_loaders, finish),
+        cmocka_unit_test_teardown(combined_loader_as_a_further_one, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

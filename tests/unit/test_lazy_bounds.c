@@ -269,7 +269,7 @@ static const metric metrics[] = {{"xt_accuracy", m_accuracy, -100},
                                  {"xt_precision", m_precision, -100},
                                  {"xt_recall", m_recall, -100},
                                  {"xt_f1", m_f1, 7},
-                                 {"xt_class_score", m_score, -100},
+                                 {"xt_f1_avg", m_score, -100},
                                  {"xt_confusion_matrix", m_matrix, -100},
                                  {"xt_auroc", m_auroc, -100},
                                  {"xt_cross_entropy", m_perplexity, -100}};

@@ -183,12 +183,88 @@ static void lines_of_options(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* An option that changes nothing where it stands is refused where PyTorch refuses it, or where it is of this library
+ * alone; what PyTorch warns of is a warning; what agrees with the others is taken. */
+static void options_that_change_nothing(void **state) {
+    (void)state;
+    float numbers[24] = {0.5f, 0.25f, 0.25f, 1, 0, 0};
+    int64_t labels[2] = {0, 1};
+    xt_tensor two = xt_from_array(numbers, XT_F32, 2, 3), three = xt_from_array(numbers, XT_F32, 1, 2, 3),
+              four = xt_from_array(numbers, XT_F32, 1, 1, 2, 3), y = xt_from_array(labels, XT_I64, 2);
+    assert_true(xt_is_error(xt_cross_entropy(two, two, .ignore_index = 0)));
+    refused("xt_cross_entropy: .ignore_index = 0, and labels f32 are probabilities", __LINE__ - 1);
+    assert_false(xt_is_error(xt_cross_entropy(two, two, .ignore_index = -1)));
+    assert_false(xt_is_error(xt_cross_entropy(two, y, .ignore_index = 0)));
+    assert_true(xt_is_error(xt_interpolate(three, .sizes = {4, 5})));
+    refused("one number in the list", __LINE__ - 1);
+    assert_true(xt_is_error(xt_interpolate(four, .sizes = {4, 5, 6})));
+    refused("one number for each spatial dim", __LINE__ - 1);
+    assert_false(xt_is_error(xt_interpolate(four, .sizes = {4, 5})));
+    assert_true(xt_is_error(xt_interpolate(four, .sizes = {4}, .mode = XT_AREA, .align_corners = XT_ON)));
+    refused("means of areas have no corners", __LINE__ - 1);
+    float population, given;
+    assert_true(xt_read(xt_var_axes(two, XT_ALL_AXES, .population = true), &population, 4) &&
+                xt_read(xt_var_axes(two, XT_ALL_AXES, .population = true, .correction = 0), &given, 4));
+    assert_true(population == given);
+    assert_true(xt_is_error(xt_var_axes(two, XT_ALL_AXES, .population = true, .correction = 2)));
+    refused("give one of the two", __LINE__ - 1);
+    for (int i = 0; i < 2; i++) {
+        assert_null(
+            xt_loader_new(xt_drawn_digits(4, 0), .on_device = XT_ON, .workers = i ? 1 : 2, .prefetch = i ? 4 : -1));
+        refused("nothing is read ahead", 0);
+    }
+    xt_module *m = xt_module_new(net, NULL);
+    notices[0] = 0;
+    xt_set_sink(sink, NULL);
+    xt_lstm(m, "one", three, 4, .dropout = 0.5);
+    assert_non_null(strstr(notices, "xt_lstm one: .dropout = 0.5 is between layers, and there is one"));
+    notices[0] = 0;
+    xt_lstm(m, "two", three, 4, .dropout = 0.5, .layers = 2);
+    xt_gru(m, "none", three, 4);
+    assert_null(strstr(notices, "dropout"));
+    xt_set_sink(NULL, NULL);
+    assert_null(xt_error());
+    xt_module_free(m);
+    assert_int_equal(xt_finish(), 0);
+}
+
+/* Of a function behind several names, the one that the program has written; of one made of others, its own before
+ * theirs. */
+static void names_that_were_called(void **state) {
+    (void)state;
+    float numbers[24] = {0};
+    xt_tensor row = xt_from_array(numbers, XT_F32, 2, 3), image = xt_from_array(numbers, XT_F32, 1, 1, 2, 3),
+              x = xt_from_array(numbers, XT_F32, 1, 2, 3);
+    xt_module *m = xt_module_new(net, NULL);
+    xt_gru_cell(m, "cell", row, 4, .layers = 2);
+    refused("xt_gru_cell: ", __LINE__ - 1);
+    xt_gru(m, "gru", x, 4, .c0 = x);
+    refused("xt_gru gru: ", __LINE__ - 1);
+    xt_max_pool2d(image, 2, .divisor = 3);
+    refused("xt_max_pool2d: ", __LINE__ - 1);
+    xt_lp_pool2d(row, 2, 2);
+    refused("xt_lp_pool2d: xt_avg_pool2d: x is f32 [2,3]", __LINE__ - 1);
+    xt_conv2d(m, "conv", image, 2, 5);
+    refused("xt_conv2d conv: xt_conv2d_fn: x [1,1,2,3]", __LINE__ - 1);
+    xt_perplexity(row, row, .axis = 4);
+    refused("xt_perplexity: xt_cross_entropy: axis 4", __LINE__ - 1);
+    xt_matmul(row, row);
+    refused(": xt_matmul: x [2,3] and y [2,3]: inner sizes", __LINE__ - 1);
+    xt_module_free(m);
+    assert_int_equal(xt_finish(), 0);
+}
+
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_without_a_class), cmocka_unit_test(switches),         cmocka_unit_test(patterns),
-        cmocka_unit_test(patterns_of_all_kinds),  cmocka_unit_test(numbers_of_heads), cmocka_unit_test(projections),
-        cmocka_unit_test(lines_of_options)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(options_that_change_nothing),
+                                       cmocka_unit_test(names_that_were_called),
+                                       cmocka_unit_test(labels_without_a_class),
+                                       cmocka_unit_test(switches),
+                                       cmocka_unit_test(patterns),
+                                       cmocka_unit_test(patterns_of_all_kinds),
+                                       cmocka_unit_test(numbers_of_heads),
+                                       cmocka_unit_test(projections),
+                                       cmocka_unit_test(lines_of_options)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

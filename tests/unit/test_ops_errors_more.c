@@ -130,7 +130,7 @@ CASE(bmm_batch, xt_bmm(F(2, 3, 4), F(3, 4, 5)))
 CASE(dot_size, xt_dot(F(2), F(3)))
 CASE(addmm_input, xt_addmm(F(3), F(2, 3), F(3, 2)))
 CASE(cross_size, xt_cross(F(2), F(2), 0))
-CASE(cdist_p, xt_cdist(F(2, 3), F(2, 3), 0))
+CASE(cdist_p, xt_cdist(F(2, 3), F(2, 3), -1))
 CASE(cdist_size, xt_cdist(F(2, 3), F(2, 4), 2))
 CASE(cholesky_square, xt_cholesky(F(2, 3), false))
 CASE(cholesky_int, xt_cholesky(LABELS(2, 2), false))
@@ -181,7 +181,7 @@ CASE(select_scatter_far, xt_select_scatter(F(5), F(1), 0, 5))
 PARTS(tensor_split_axis, 0, xt_tensor_split(F(5), 4, 1, part))
 CASE(block_diag_rank, xt_block_diag(1, XT_TENSORS(F(1, 2, 3))))
 CASE(normalize_axis, xt_normalize(F(2), 1))
-CASE(cov_rank, xt_cov(F(3)))
+CASE(cov_rank, xt_cov(F(2, 3, 4)))
 CASE(trapezoid_axis, xt_trapezoid(F(3), 1, 1))
 CASE(fold_places, xt_fold(F(1, 4, 5), 3, 3, 2, 2))
 CASE(masked_scatter_dtype, xt_masked_scatter(F(2), TRUTH, LABELS(2)))
@@ -302,7 +302,7 @@ static const row rows[] = {
     ROW(dot_size, "xt_dot: x [2] and y [3]"),
     ROW(addmm_input, "xt_addmm: the input [3] does not broadcast to the product [2,2]"),
     ROW(cross_size, "xt_cross: axis 0 of [2]: 3 elements"),
-    ROW(cdist_p, "p is 0"),
+    ROW(cdist_p, "p is -1"),
     ROW(cdist_size, "xt_cdist: x [2,3] and y [2,4]"),
     ROW(cholesky_square, "xt_cholesky: f32 [2,3]: square matrices of floats"),
     ROW(cholesky_int, "xt_cholesky: i64 [2,2]"),
@@ -351,7 +351,7 @@ static const row rows[] = {
     ROW(tensor_split_axis, "xt_tensor_split: axis 1 of [5]"),
     ROW(block_diag_rank, "tensor 0 is [1,2,3]: two dims at most"),
     ROW(normalize_axis, "xt_normalize: axis 1 of [2]"),
-    ROW(cov_rank, "xt_cov: x [3]: [variables,samples]"),
+    ROW(cov_rank, "xt_cov: x [2,3,4]: [variables,samples]"),
     ROW(trapezoid_axis, "xt_trapezoid: axis 1 of [3]"),
     ROW(fold_places, "xt_fold: x [1,4,5] to 3x3, kernel 2x2, .stride 1, .padding 0, .dilation 1: x must be [N, C KH "
                      "KW, places], and there are 4 places"),

@@ -74,6 +74,17 @@ static void several_validation_loaders(void **state) {
     says("names end with /dataloader_idx_K by themselves");
 }
 
+/* A monitor of the name that the log call has is told the names that rows have. */
+static void monitor_of_several_validation_loaders(void **state) {
+    (void)state;
+    xt_trainer *t = running = TEST_TRAINER(.max_epochs = 1);
+    xt_trainer_add_val_loader(t, data(3, 2));
+    xt_trainer_add(t, xt_early_stopping(.monitor = "val/loss"));
+    assert_int_equal(xt_fit(t, &task, data(4, 0), data(2, 1)), 1);
+    says("logged so far: val/loss/dataloader_idx_0, val/loss/dataloader_idx_1, train/loss, loss, loss_epoch; "
+         "did you mean val/loss/dataloader_idx_0?");
+}
+
 static void barebones_is_the_loop(void **state) {
     (void)state;
     xt_trainer *t = running = xt_trainer_new(.runs_dir = dir, .max_epochs = 2, .barebones = XT_ON);
@@ -299,6 +310,7 @@ static void words_are_checked_where_they_are_given(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(several_validation_loaders, begin, end),
+        cmocka_unit_test_setup_teardown(monitor_of_several_validation_loaders, begin, end),
         cmocka_unit_test_setup_teardown(barebones_is_the_loop, begin, end),
         cmocka_unit_test_setup_teardown(anomalies_are_errors, begin, end),
         cmocka_unit_test_setup_teardown(optimizers_by_name, begin, end),

@@ -184,13 +184,34 @@ static xt_status name_lost(xt_status s) {
     return s;
 }
 
+_Thread_local lazy_calling lazy_called_now;
+
+/* The name that a text begins with is the called one, or that with its number of dims: xt_conv2d for xt_conv. */
+static bool names_it(const char *text, const char *name) {
+    size_t n = strlen(name);
+    if (strncmp(text, name, n) != 0) return false;
+    text += n;
+    if (*text >= '1' && *text <= '9' && text[1] == 'd') text += 2;
+    return *text != '_' && !(*text >= 'a' && *text <= 'z') && !(*text >= '0' && *text <= '9');
+}
+
+/* What a function that the called one is made of refuses, at the called one's line, begins with that function's name:
+ * the program has not written it. */
+static xt_status in_the_name_called(xt_status s) {
+    const lazy_calling *call = &lazy_called_now;
+    const xt_src *at = call->name ? status_where(s) : NULL;
+    const char *text = at ? status_text(s) : "";
+    if (!at || at->line != call->line || strcmp(at->file, call->file) != 0 || strncmp(text, "xt_", 3) != 0) return s;
+    return names_it(text, call->name) ? s : status_context(s, "%s", call->name);
+}
+
 void lazy_fail(xt_status s) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || c->error) {
         xt_status_free(s);
         return;
     }
-    c->error = s = with_line(s);
+    c->error = s = in_the_name_called(with_line(s));
     if (status_code(s) == XT_RESOURCE_EXHAUSTED && lazy_device_is_open(NULL) && !strstr(status_text(s), ADVICE))
         explain_memory(c);
     if (status_code(c->error) == XT_RESOURCE_EXHAUSTED && lazy_device_is_open(NULL)) keep_memory_report(c);
