@@ -98,13 +98,17 @@ static void run(face_task *task, PJRT_Device *d) {
 }
 
 /* A program of some microseconds costs less than waking a thread for it: on an idle device it runs here, and its events
- * are set on return. */
+ * are set on return. A tiny one needs none of the device, one that was brief so far has all of it meanwhile. */
 static bool run_here(run_task *t, PJRT_Device *d) {
-    if (!cpu_exec_tiny(t->exec->program->exec)) return false;
+    const bool tiny = cpu_exec_tiny(t->exec->program->exec);
+    if (!tiny && !cpu_exec_brief(t->exec->program->exec)) return false;
     for (size_t i = 0; i < t->n_in; i++)
         if (!face_event_is_ready(t->in[i]->ready)) return false;
     if (!face_executor_borrow(d)) return false;
-    run_on(t, NULL);
+    if (tiny)
+        run_on(t, NULL);
+    else
+        run(&t->task, d);
     face_executor_give_back(d);
     return true;
 }
