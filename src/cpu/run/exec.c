@@ -274,11 +274,9 @@ bool cpu_exec_tiny(const cpu_exec *e) {
     return e->tiny;
 }
 
-bool cpu_exec_brief(const cpu_exec *e) {
-    enum { BRIEF_NS = 20000 }; /* to wake two threads, which handing over takes, is a third of it */
-    int64_t ns = atomic_load_explicit(&e->usual_ns, memory_order_relaxed);
-    return ns > 0 && ns <= BRIEF_NS && e->own_team && !e->calls_host && e->opts.num_replicas <= 1 &&
-           e->opts.num_partitions <= 1;
+int64_t cpu_exec_usual_ns(const cpu_exec *e) {
+    bool anywhere = e->own_team && !e->calls_host && e->opts.num_replicas <= 1 && e->opts.num_partitions <= 1;
+    return anywhere ? atomic_load_explicit(&e->usual_ns, memory_order_relaxed) : 0;
 }
 
 /* The fastest run, and a quarter more after each that took longer: one during which the core was taken away changes
