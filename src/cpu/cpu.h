@@ -79,6 +79,9 @@ typedef struct cpu_alloc { /* memory with a limit: the error is RESOURCE_EXHAUST
 /* So little work that handing it to another thread costs more than doing it: such a program may run on any thread, with
  * a NULL device. */
 bool cpu_exec_tiny(const cpu_exec *e);
+/* What a run takes that nothing disturbs; 0: none has ended, or it has to run on the device's executor thread, where
+ * others may run on any thread that has the device for itself. */
+int64_t cpu_exec_usual_ns(const cpu_exec *e);
 bool cpu_exec_calls_host(const cpu_exec *e); /* it has host callbacks */
 xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *in, const bool *donated, array *out,
                   int *out_from);

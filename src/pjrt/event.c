@@ -152,7 +152,12 @@ FACE(Event_Error) {
     return face_event_wait(a->event);
 }
 
+void face_event_asked(const face_event *e) {
+    if (e->maker && !atomic_load_explicit(&e->ready, memory_order_acquire)) atomic_store(&e->maker->awaited, true);
+}
+
 FACE(Event_Await) {
+    face_event_asked(a->event);
     return face_event_wait(a->event);
 }
 

@@ -213,6 +213,8 @@ void face_event_release(face_event *e); /* NULL is fine */
 void face_event_set(face_event *e, xt_status s); /* takes s over; callbacks run here; once only */
 bool face_event_is_ready(face_event *e);
 bool face_event_is_promised(face_event *e); /* not ready, and no device is to make it ready */
+/* A client asks for it, and is about to wait where it is not ready: PJRT_Device.awaited. */
+void face_event_asked(const face_event *e);
 xt_status face_event_wait(face_event *e); /* a clone of its error; an error at once where waiting could never end */
 /* The event is set by what d runs, or after what `of` waits for: a callback on d's own thread, which nothing else on d
  * can pass, must not wait for it. */
@@ -281,6 +283,10 @@ struct PJRT_Device {
     pthread_cond_t wake;
     face_task *first, *last;
     bool stop, ready;
+    /* Does the client wait for what it starts? Set when it asks for something that is not ready. turns: short programs
+     * that it may run itself before that is looked at again. */
+    atomic_bool awaited;
+    atomic_int turns;
     bool busy, lent; /* the executor runs a task; a client's thread does: */
     pthread_t borrower;
     xt_status start_error;

@@ -227,6 +227,7 @@ FACE(Buffer_ReadyEvent) {
     face_value *v = face_buffer_value(a->buffer);
     /* clients treat a refusal here as fatal, an event's error not */
     if (!v) return face_event_given(gone(), &a->event);
+    face_event_asked(v->ready);
     FACE_GIVE(a->event = face_event_retain(v->ready));
     face_value_release(v);
     return NULL;

@@ -98,6 +98,8 @@ static void scatters_agree(void **state) {
 static const struct {
     const char *what, *operand, *indices, *result, *sizes, *numbers;
 } gathers[] = {
+    {"elements by two indices", "30x20", "500x2", "500", "1, 1",
+     "collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1"},
     {"elements of a vector", "5", "400x1", "400", "1",
      "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1"},
     {"rows", "4x70", "300x1", "300x70", "1, 70",
@@ -251,9 +253,40 @@ static void doubling_steps_become_a_scan(void **state) {
     str_free(&text);
 }
 
+/* Pieces of each width side by side, in short rows and in such that threads divide. */
+static void concatenations_agree(void **state) {
+    (void)state;
+    static const struct {
+        int rows, widths[5];
+    } rows[] = {{3000, {1, 1, 1, 1}}, {500, {1, 2, 0, 4, 8}}, {200, {3, 16, 17, 100}},
+                {90, {5, 300}},       {3, {70000, 0, 50001}}, {1, {90000, 1, 40000}}};
+    static const char *const types[] = {"f32", "i8", "bf16", "f64", "complex<f64>", "i1"};
+    for (size_t r = 0; r < BASE_COUNT(rows); r++)
+        for (size_t t = 0; t < BASE_COUNT(types); t++) {
+            str text = STR_INIT, names = STR_INIT, operands = STR_INIT;
+            char name[100];
+            int all = 0;
+            str_printf(&text, "func.func @main(");
+            for (int i = 0; i < 5; i++) {
+                const char *comma = i ? ", " : "";
+                int w = rows[r].widths[i];
+                str_printf(&text, "%s%%x%d: tensor<%dx%dx%s>", comma, i, rows[r].rows, w, types[t]);
+                str_printf(&names, "%s%%x%d", comma, i);
+                str_printf(&operands, "%stensor<%dx%dx%s>", comma, rows[r].rows, w, types[t]);
+                all += w;
+            }
+            snprintf(name, sizeof name, "tensor<%dx%dx%s>", rows[r].rows, all, types[t]);
+            str_printf(&text, ") -> %s {\n%%r = stablehlo.concatenate %s, dim = 1 : (%s) -> %s\nreturn %%r : %s\n}\n",
+                       name, str_cstr(&names), str_cstr(&operands), name, name);
+            check(name, str_cstr(&text), 0);
+            str_free(&text), str_free(&names), str_free(&operands);
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scatters_agree), cmocka_unit_test(gathers_agree),
-                                       cmocka_unit_test(counted_indices_become_batches), cmocka_unit_test(scans_agree),
-                                       cmocka_unit_test(doubling_steps_become_a_scan)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(concatenations_agree), cmocka_unit_test(scatters_agree),
+        cmocka_unit_test(gathers_agree),        cmocka_unit_test(counted_indices_become_batches),
+        cmocka_unit_test(scans_agree),          cmocka_unit_test(doubling_steps_become_a_scan)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* The team's own threads: each piece of work is done once whoever is there to do it, sleepers wake up, and settings of
  * the user's hold. */
-#include "cpu_differential.h"
+#include "cpu_check.h"
 
 #include <stdatomic.h>
 #include <time.h>
@@ -121,6 +121,33 @@ static void small_products_agree(void **state) {
         }
 }
 
+/* Products by loops of our own: tiles of every height and width, sums in parts, threads that divide rows or columns,
+ * batches; the same bits on any number of threads. */
+static void loops_of_our_own_agree(void **state) {
+    (void)state;
+    static const int shapes[][4] = {{1, 2, 3, 5},    {1, 9, 77, 300},    {3, 5, 64, 1},   {1, 40, 31, 260},
+                                    {1, 3, 1000, 9}, {2, 300, 100, 130}, {50, 8, 8, 8},   {1, 5, 520, 500},
+                                    {4, 17, 12, 7},  {1, 6, 4, 513},     {1, 1000, 6, 90}};
+    for (size_t i = 0; i < BASE_COUNT(shapes); i++)
+        for (int turned = 0; turned < 2; turned++) {
+            int batch = shapes[i][0], m = shapes[i][1], n = shapes[i][2], k = shapes[i][3];
+            char text[1024], l[64], r[64], o[64];
+            cpu_exec *e;
+            snprintf(l, sizeof l, "tensor<%dx%dx%dxf32>", batch, turned ? k : m, turned ? m : k);
+            snprintf(r, sizeof r, "tensor<%dx%dx%dxf32>", batch, k, n);
+            snprintf(o, sizeof o, "tensor<%dx%dx%dxf32>", batch, m, n);
+            snprintf(text, sizeof text,
+                     "func.func @main(%%a: %s, %%b: %s) -> %s {\n"
+                     "%%0 = stablehlo.dot_general %%a, %%b, batching_dims = [0] x [0], contracting_dims = [%d] x [1] "
+                     ": (%s, %s) -> %s\nreturn %%0 : %s\n}\n",
+                     l, r, o, turned ? 1 : 2, l, r, o, o);
+            expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = 2}, &e), o);
+            assert_string_equal(e->plan.thunks[e->plan.n_thunks - 1].kernel->name, "small-matmul");
+            cpu_exec_free(e);
+            check(o, text, 1e-4);
+        }
+}
+
 /* Programs run in the pool, those with large products of oneDNN's too where its regions come to us (not in a program
  * that the sanitizers' link leaves without those names), and those with OpenBLAS's. */
 static void programs_choose_their_team(void **state) {
@@ -175,10 +202,13 @@ static void tiny_programs_run_anywhere(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_piece_once),           cmocka_unit_test(helpers_finish_first),
-        cmocka_unit_test(unused_pools_end),          cmocka_unit_test(settings_are_honoured),
-        cmocka_unit_test(small_products_agree),      cmocka_unit_test(programs_choose_their_team),
-        cmocka_unit_test(tiny_programs_run_anywhere)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_piece_once),
+                                       cmocka_unit_test(helpers_finish_first),
+                                       cmocka_unit_test(unused_pools_end),
+                                       cmocka_unit_test(settings_are_honoured),
+                                       cmocka_unit_test(small_products_agree),
+                                       cmocka_unit_test(loops_of_our_own_agree),
+                                       cmocka_unit_test(programs_choose_their_team),
+                                       cmocka_unit_test(tiny_programs_run_anywhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cpu/run/plan.h"
 #include "ir/host_function.h"
 
 /* --- the table --- */
@@ -289,6 +290,63 @@ static void test_tiny_runs_here(void **state) {
     CALL(LoadedExecutable_Destroy, .executable = e);
 }
 
+/* So does one whose runs were brief, with the device's own threads, once a run has shown that. */
+static void test_brief_runs_here(void **state) {
+    (void)state;
+    PJRT_LoadedExecutable *e = compile(client);
+    cpu_exec *exec = e->program->exec;
+    PJRT_Buffer *w = upload4((float[]){4, 4, 4, 4}), *g = upload4((float[]){1, 1, 1, 1}), *out;
+    PJRT_Event *done;
+    exec->tiny = false;
+    assert_int_equal(cpu_exec_usual_ns(exec), 0);
+    for (int i = 0; i < 20; i++) {
+        while (!face_executor_borrow(client->mine[0])) sched_yield(); /* it is idle a moment after the event */
+        face_executor_give_back(client->mine[0]);
+        if (i == 10) atomic_store(&exec->usual_ns, 1);
+        assert_int_equal(code_of(execute(e, w, g, NULL, &out, &done), NULL), PJRT_OK);
+        if (i == 10) assert_true(face_event_is_ready(done));
+        assert_int_equal(finish(done, NULL), PJRT_OK);
+        assert_true(atomic_load(&exec->usual_ns) > 0);
+        expect(out, 4, (float[]){3 - (float)i, 3 - (float)i, 3 - (float)i, 3 - (float)i});
+        destroy(w);
+        w = out;
+    }
+    /* One that takes longer does where the client waits for what it starts. */
+    PJRT_Device *d = client->mine[0];
+    atomic_store(&d->awaited, false);
+    atomic_store(&d->turns, 0);
+    atomic_store(&exec->usual_ns, 50000);
+    assert_int_equal(code_of(execute(e, w, g, NULL, &out, &done), NULL), PJRT_OK);
+    assert_int_equal(atomic_load(&d->turns), 0);
+    assert_int_equal(finish(done, NULL), PJRT_OK);
+    destroy(w), w = out;
+    while (!face_executor_borrow(d)) sched_yield(); /* what is enqueued waits */
+    atomic_store(&d->awaited, false);
+    PJRT_Error_Code code = code_of(execute(e, w, g, NULL, &out, &done), NULL);
+    bool before = atomic_load(&d->awaited);
+    CALL(Buffer_ReadyEvent, .buffer = out);
+    bool after = atomic_load(&d->awaited);
+    face_executor_give_back(d);
+    assert_int_equal(code, PJRT_OK);
+    assert_false(before);
+    assert_true(after);
+    assert_int_equal(finish(Buffer_ReadyEvent.event, NULL), PJRT_OK);
+    assert_int_equal(finish(done, NULL), PJRT_OK);
+    destroy(w), w = out;
+    while (!face_executor_borrow(d)) sched_yield();
+    face_executor_give_back(d);
+    atomic_store(&exec->usual_ns, 50000);
+    atomic_store(&d->turns, 0);
+    atomic_store(&d->awaited, true);
+    assert_int_equal(code_of(execute(e, w, g, NULL, &out, &done), NULL), PJRT_OK);
+    assert_true(face_event_is_ready(done));
+    assert_true(atomic_load(&d->turns) > 0);
+    assert_false(atomic_load(&d->awaited));
+    assert_int_equal(finish(done, NULL), PJRT_OK);
+    destroy(out), destroy(w), destroy(g);
+    CALL(LoadedExecutable_Destroy, .executable = e);
+}
+
 static void test_client_event(void **state) {
     (void)state;
     atomic_int calls = 0;
@@ -527,6 +585,7 @@ int main(void) {
         cmocka_unit_test(test_donation_of_a_viewed_buffer),
         cmocka_unit_test(test_event_outlives_its_handle),
         cmocka_unit_test(test_tiny_runs_here),
+        cmocka_unit_test(test_brief_runs_here),
         cmocka_unit_test(test_client_event),
         cmocka_unit_test(test_poison),
         cmocka_unit_test(test_tokens),

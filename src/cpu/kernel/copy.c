@@ -1,10 +1,10 @@
-/* Moving elements: transpose, pad, concatenate, dynamic slices. All are copies between two strided windows of
- * the same dims. */
+/* Moving elements: transpose, pad, dynamic slices: copies between two strided windows of the same dims; concatenate:
+ * rows of pieces. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/move.h"
 
 typedef struct moves {
-    size_t n;
+    size_t n; /* copies: one or none */
     bool fill; /* pad: input 1 goes where no element does */
     int64_t fill_count;
     bool dynamic; /* dynamic_slice: the source offset is computed from start inputs; update: the destination's */
@@ -26,8 +26,7 @@ static xt_status moves_run(const cpu_call *c) {
         cpu_pad_run(team, &s->m[0], c->out[0], c->in[0], c->in[1], s->fill_count);
         return NULL;
     }
-    for (size_t i = 0; i < s->n; i++)
-        if (view_count(&s->m[i].dst) > 0) cpu_move_run(team, &s->m[i], c->out[0], c->in[i]);
+    if (s->n) cpu_move_run(team, &s->m[0], c->out[0], c->in[0]);
     return NULL;
 }
 /* One copy, of what the result is a window on or a transpose of. */
@@ -35,23 +34,22 @@ static bool whole_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
     const moves *s = t->state;
     return cpu_move_access(&s->m[0], &t->op->out[0], k, out);
 }
-/* Pieces: where from and where to, of each copy in turn, and what is filled before. */
-static bool pieces_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+/* Where from and where to, and what is filled besides. */
+static bool pad_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
     const moves *s = t->state;
-    if (k == 2 * s->n && s->fill) {
+    if (k == 2 * s->n) {
         *out = (cpu_access){.arg = t->n_in, .elem = xt_dtype_size(t->op->out[0].type->dtype)};
         out->at = (view){.n = 1, .dims = {s->fill_count}, .strides = {1}};
         return true;
     }
-    if (k >= 2 * s->n) return false;
-    const cpu_move *m = &s->m[k / 2];
-    *out = (cpu_access){.arg = k % 2 ? t->n_in : k / 2, .elem = m->elem, .at = k % 2 ? m->dst : m->src};
+    if (k > 2 * s->n) return false;
+    const cpu_move *m = &s->m[0];
+    *out = (cpu_access){.arg = k % 2 ? t->n_in : 0, .elem = m->elem, .at = k % 2 ? m->dst : m->src};
     return true;
 }
 static const cpu_kernel transpose_kernel = {"transpose", moves_run, NULL, true, .access = whole_access};
 static const cpu_kernel window_kernel = {"window", moves_run, NULL, true, .access = whole_access};
-static const cpu_kernel pad_kernel = {"pad", moves_run, NULL, true, .access = pieces_access};
-static const cpu_kernel concatenate_kernel = {"concatenate", moves_run, NULL, true, .access = pieces_access};
+static const cpu_kernel pad_kernel = {"pad", moves_run, NULL, true, .access = pad_access};
 
 static xt_status take(cpu_builder *b, const ir_op *op, const cpu_kernel *k, moves *m, uint64_t in_place,
                       bool *out_done) {
@@ -110,22 +108,121 @@ CPU_LOWER(pad) {
     return take(b, op, &pad_kernel, m, 0, out_done);
 }
 
-CPU_LOWER(concatenate) {
-    int64_t dim = ir_get_int(op, IR_A_dimension, 0), at = 0;
-    view whole;
-    if (!view_dense(op->out[0].type, &whole)) return NULL;
-    moves *m = moves_new(op->n_in);
-    if (!m) return status_oom(0, "a plan");
-    m->n = op->n_in;
-    for (uint32_t i = 0; i < op->n_in; i++) {
-        view dst = whole, src;
-        view_dense(op->in[i]->type, &src);
-        dst.offset = at * whole.strides[dim];
-        dst.dims[dim] = src.dims[dim];
-        at += src.dims[dim];
-        cpu_move_make(&dst, &src, op->out[0].type->dtype, &m->m[i]);
+/* --- concatenate --- */
+/* The result is rows one after the other, each of which has a stretch of every operand: what lies behind the
+ * concatenated dim is contiguous in both. */
+typedef struct pieces {
+    size_t n, elem;
+    int64_t rows, row; /* bytes */
+    struct piece {
+        int64_t at, bytes; /* of a row of the result; operands are rows of `bytes` */
+    } p[];
+} pieces;
+typedef struct pieces_run {
+    const pieces *s;
+    char *dst;
+    void *const *src;
+    int64_t unit; /* bytes that a chunk is counted in: whole rows of short ones */
+} pieces_run;
+
+/* Short stretches by moves of fixed size, the last of which may overlap the one before. */
+static void copy_stretches(char *dst, int64_t dst_row, const char *src, int64_t bytes, int64_t rows) {
+    enum { WORD = 16, LONG = 256 };
+    switch (bytes) {
+#define FIXED(N)                                                                                 \
+    case N:                                                                                      \
+        for (int64_t r = 0; r < rows; r++) memcpy(dst + r * dst_row, src + r * (int64_t)(N), N); \
+        return
+        FIXED(1);
+        FIXED(2);
+        FIXED(4);
+        FIXED(8);
+        FIXED(16);
+#undef FIXED
+    default: break;
     }
-    return take(b, op, &concatenate_kernel, m, 0, out_done);
+    for (int64_t r = 0; r < rows; r++, dst += dst_row, src += bytes) {
+        if (bytes < WORD || bytes > LONG) {
+            memcpy(dst, src, (size_t)bytes);
+            continue;
+        }
+        for (int64_t k = 0; k + WORD <= bytes; k += WORD) memcpy(dst + k, src + k, WORD);
+        memcpy(dst + bytes - WORD, src + bytes - WORD, WORD);
+    }
+}
+
+/* Some short rows at a time, by one operand after the other: their lines stay in the first-level cache meanwhile. */
+static void pieces_rows(const pieces_run *r, int64_t begin, int64_t end) {
+    enum { NEAR = 8192 };
+    const pieces *s = r->s;
+    const int64_t some = s->row < NEAR ? NEAR / s->row : 1;
+    for (int64_t k = begin; k < end; k += some) {
+        int64_t n = end - k < some ? end - k : some;
+        for (size_t i = 0; i < s->n; i++) {
+            const struct piece *p = &s->p[i];
+            if (p->bytes)
+                copy_stretches(r->dst + k * s->row + p->at, s->row, (char *)r->src[i] + k * p->bytes, p->bytes, n);
+        }
+    }
+}
+static void pieces_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const pieces_run *r = ctx;
+    const pieces *s = r->s;
+    if (r->unit > 1) {
+        pieces_rows(r, begin, end);
+        return;
+    }
+    int64_t k = begin / s->row, at = begin % s->row, left = end - begin;
+    for (size_t i = 0; left > 0; i++) {
+        if (i == s->n) i = 0, k++, at = 0;
+        const struct piece *p = &s->p[i];
+        if (at >= p->at + p->bytes) continue;
+        int64_t n = p->at + p->bytes - at;
+        if (n > left) n = left;
+        memcpy(r->dst + k * s->row + at, (char *)r->src[i] + k * p->bytes + at - p->at, (size_t)n);
+        at += n;
+        left -= n;
+    }
+}
+static xt_status pieces_run_op(const cpu_call *c) {
+    enum { CHUNK = 1 << 17 /* bytes */ };
+    const pieces *s = c->thunk->state;
+    if (s->rows == 0 || s->row == 0) return NULL;
+    pieces_run r = {s, c->out[0], c->in, s->row <= CHUNK ? s->row : 1};
+    team_for(&c->device->team, s->rows * (s->row / r.unit), CHUNK / r.unit, pieces_chunk, &r);
+    return NULL;
+}
+static bool concatenate_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    const pieces *s = t->state;
+    if (k >= 2 * s->n) return false;
+    const struct piece *p = &s->p[k / 2];
+    const int64_t e = (int64_t)s->elem;
+    *out = (cpu_access){.arg = k % 2 ? t->n_in : k / 2, .elem = s->elem};
+    out->at = (view){.n = 2, .dims = {s->rows, p->bytes / e}, .strides = {p->bytes / e, 1}};
+    if (k % 2) out->at.offset = p->at / e, out->at.strides[0] = s->row / e;
+    return true;
+}
+static const cpu_kernel concatenate_kernel = {"concatenate", pieces_run_op, NULL, true, .access = concatenate_access};
+
+CPU_LOWER(concatenate) {
+    const ir_type *to = op->out[0].type;
+    const int64_t dim = ir_get_int(op, IR_A_dimension, 0);
+    view whole;
+    if (!view_dense(to, &whole)) return NULL;
+    pieces *s = base_calloc(1, sizeof *s + op->n_in * sizeof s->p[0]);
+    if (!s) return status_oom(0, "a plan");
+    s->n = op->n_in;
+    s->elem = xt_dtype_size(to->dtype);
+    s->rows = 1;
+    for (int64_t i = 0; i < dim; i++) s->rows *= to->dims[i];
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        s->p[i] = (struct piece){s->row, op->in[i]->type->dims[dim] * whole.strides[dim] * (int64_t)s->elem};
+        s->row += s->p[i].bytes;
+    }
+    *out_done = true;
+    cpu_thunk_desc d = {.kernel = &concatenate_kernel, .op = op, .n_in = op->n_in, .n_out = 1, .state = s};
+    return cpu_build_thunk(b, &d);
 }
 
 /* --- dynamic slices --- */

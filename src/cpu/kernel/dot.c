@@ -3,8 +3,8 @@
  * memory. oneDNN's product is cut into blocks by its shape (matmul.h), operands of large ones in oneDNN's own blocked
  * layout where that pays (pays_to_block). Large f32 products run on panels of our own instead (packed.h): 5 to 15
  * percent faster than oneDNN 2.6 row-major at the shapes of GPT-2 on Zen 5, and their operands need not be brought
- * anywhere first. f32 products with a vector have loops of their own (matvec.h), for a call of oneDNN costs more than
- * small ones of them. */
+ * anywhere first. f32 products with a vector have loops of their own (matvec.h), and so have small ones, for a call of
+ * oneDNN costs more than they take. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/matmul.h"
 #include "cpu/vector/matvec.h"
@@ -25,6 +25,7 @@ typedef struct dot_state {
     packed_product packed; /* m 0: it is not packed */
     matvec vector; /* fns NULL: neither side is one */
     bool vector_left;
+    small_product small; /* m 0: it is not small */
     size_t scratch_at; /* of either */
 } dot_state;
 
@@ -39,7 +40,7 @@ static void dot_free(void *state) {
 
 static xt_status dot_run(const cpu_call *c) {
     const dot_state *s = c->thunk->state;
-    if (!s->by_blocks && !s->packed.m && !s->vector.fns) {
+    if (!s->by_blocks && !s->packed.m && !s->vector.fns && !s->small.m) {
         memset(c->out[0], 0, s->zero_bytes);
         return NULL;
     }
@@ -57,13 +58,17 @@ static xt_status dot_run(const cpu_call *c) {
         matvec_run(&s->vector, team, data[s->vector_left], data[!s->vector_left], c->out[0], scratch);
         return NULL;
     }
-    packed_run(&s->packed, team, data[0], data[1], c->out[0], scratch);
+    if (s->small.m)
+        small_product_run(&s->small, team, data[0], data[1], c->out[0]);
+    else
+        packed_run(&s->packed, team, data[0], data[1], c->out[0], scratch);
     return NULL;
 }
 static const cpu_kernel dot_kernel = {"onednn-matmul", dot_run, dot_free};
 static const cpu_kernel small_dot_kernel = {"onednn-matmul", dot_run, dot_free, .anywhere = true};
 static const cpu_kernel whole_dot_kernel = {"onednn-matmul", dot_run, dot_free, .onednn = true};
 static const cpu_kernel vector_dot_kernel = {"matrix-vector", dot_run, dot_free, .anywhere = true};
+static const cpu_kernel small_product_kernel = {"small-matmul", dot_run, dot_free, .anywhere = true};
 static const cpu_kernel packed_dot_kernel = {"packed-matmul", dot_run, dot_free};
 
 static bool contains(const int64_t *list, size_t n, int64_t v) {
@@ -88,10 +93,10 @@ static bool fold(const view *v, const int64_t *dims, size_t n, int64_t *out_size
     return true;
 }
 
-/* Fills sizes (batch, free, contracting) and strides of an operand; decides whether it must be packed. `along`: its
- * contracting dims have to be one run of memory. */
+/* Fills sizes (batch, free, contracting) and strides of an operand; decides whether it must be packed. `run`: which of
+ * the three have to be one run of memory; 0: none. */
 static void make_side(const ir_type *t, const view *given, const int64_t *batch, size_t nb, const int64_t *contract,
-                      size_t nc, bool contract_first, bool along, int64_t size[3], side *out) {
+                      size_t nc, bool contract_first, int run, int64_t size[3], side *out) {
     view v = *given, src = {0}, dst = {0};
     int64_t free_dims[VIEW_MAX];
     size_t nf = 0;
@@ -105,7 +110,7 @@ static void make_side(const ir_type *t, const view *given, const int64_t *batch,
     for (size_t i = 0; i < nf; i++) size[1] *= v.dims[free_dims[i]];
     for (size_t i = 0; i < nc; i++) size[2] *= v.dims[contract[i]];
     bool unit = size[1] == 1 || size[2] == 1 || out->stride[1] == 1 || out->stride[2] == 1;
-    out->pack = !folds || !unit || (along && out->stride[2] != 1 && size[2] > 1);
+    out->pack = !folds || !unit || (run && out->stride[run] != 1 && size[run] > 1);
     if (!out->pack) return;
     /* packed: batch, then free x contracting (or the other way round, as the primitive likes it) */
     int64_t order[VIEW_MAX];
@@ -210,6 +215,19 @@ static bool make_vector(dot_state *s, int64_t batch, int64_t m, int64_t n, int64
     return true;
 }
 
+static void make_small(dot_state *s, int64_t batch, int64_t m, int64_t n, int64_t k) {
+    const int64_t *l = s->lhs.stride, *r = s->rhs.stride;
+    s->small = (small_product){.batch = batch,
+                               .m = m,
+                               .n = n,
+                               .k = k,
+                               .lhs_batch = l[0],
+                               .lhs_row = l[1],
+                               .lhs_column = l[2],
+                               .rhs_batch = r[0],
+                               .rhs_row = r[2]};
+}
+
 static size_t side_scratch(side *s, const ir_type *t, size_t scratch) {
     s->packed_at = scratch;
     return s->pack ? scratch + align_up(ir_type_bytes(t)) : scratch;
@@ -244,8 +262,8 @@ CPU_LOWER(dot_general) {
     /* A call of oneDNN for each of many short sums costs more than turning the operands. */
     bool sums =
         lt->dtype == XT_F32 && is_scalar_products(&lv, lb, nlb, lc, nlc) && is_scalar_products(&rv, rb, nrb, rc, nrc);
-    make_side(lt, &lv, lb, nlb, lc, nlc, false, sums, l, &s->lhs);
-    make_side(rt, &rv, rb, nrb, rc, nrc, true, sums, r, &s->rhs);
+    make_side(lt, &lv, lb, nlb, lc, nlc, false, sums ? 2 : 0, l, &s->lhs);
+    make_side(rt, &rv, rb, nrb, rc, nrc, true, sums ? 2 : 0, r, &s->rhs);
     int64_t batch = l[0], m = l[1], n = r[1], k = l[2];
     s->zero_bytes = ir_type_bytes(ot);
     size_t scratch = 0;
@@ -253,7 +271,13 @@ CPU_LOWER(dot_general) {
         int threads = cpu_build_threads(b);
         bool vector = lt->dtype == XT_F32 && make_vector(s, batch, m, n, k);
         bool packed = !vector && batch == 1 && lt->dtype == XT_F32 && make_packed(s, m, n, k, threads);
-        bool ok = packed || vector;
+        bool small = !vector && !packed && lt->dtype == XT_F32 && ot->dtype == XT_F32 &&
+                     small_product_pays(m, n, k, s->rhs.stride[1] == 1);
+        if (small) {
+            make_side(rt, &rv, rb, nrb, rc, nrc, true, 1, r, &s->rhs);
+            make_small(s, batch, m, n, k);
+        }
+        bool ok = packed || vector || small;
         xt_status st = NULL;
         if (!ok) st = make_blocks(s, lt->dtype, ot->dtype, (const int64_t[]){batch, m, n, k}, threads, &ok);
         if (st || !ok) {
@@ -262,11 +286,13 @@ CPU_LOWER(dot_general) {
         }
         scratch = s->scratch_at = side_scratch(&s->rhs, rt, side_scratch(&s->lhs, lt, 0));
         scratch += vector   ? s->vector.scratch_bytes
+                   : small  ? 0
                    : packed ? packed_scratch(&s->packed, threads)
                             : s->product.scratch_bytes;
     }
     cpu_thunk_desc d = {.kernel = s->packed.m                      ? &packed_dot_kernel
                                   : s->vector.fns                  ? &vector_dot_kernel
+                                  : s->small.m                     ? &small_product_kernel
                                   : s->product.whole               ? &whole_dot_kernel
                                   : cpu_op_flops(op) < SMALL_FLOPS ? &small_dot_kernel
                                                                    : &dot_kernel,

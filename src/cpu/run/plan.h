@@ -134,6 +134,7 @@ struct cpu_exec {
     /* per thunk: nanoseconds of all runs, and of its fastest; NULL unless XT_DEBUG has "exec" */
     _Atomic int64_t *profile;
     _Atomic int64_t runs;
+    _Atomic int64_t usual_ns; /* what a run takes that nothing disturbs; 0: none has ended */
     char *name;
     struct { /* how long compiling took, by phase */
         int64_t ns[CPU_PHASES], began, onednn_before;

@@ -70,3 +70,48 @@ void matvec_run(const matvec *p, const cpu_team *team, const float *matrix, cons
     for (int64_t part = 1; part < p->parts; part++)
         for (int64_t i = 0; i < results; i++) out[i] += r.out[part * results + i];
 }
+
+/* --- small products --- */
+bool small_product_pays(int64_t m, int64_t n, int64_t k, bool by_rows) {
+    enum { NEAR = 1 << 18, /* numbers of the right side that a core finds in its second-level cache */ TINY = 1 << 16 };
+    return m > 1 && n > 1 && k <= NEAR / n && (by_rows || (double)m * (double)n * (double)k <= TINY);
+}
+
+typedef struct small_run {
+    const small_product *p;
+    const float *lhs, *rhs;
+    float *out;
+    const matvec_fns *fns;
+    int64_t rows, columns, down, across; /* of a task; tasks of a product */
+} small_run;
+static void small_products(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const small_run *r = ctx;
+    const small_product *p = r->p;
+    for (int64_t t = begin; t < end; t++) {
+        int64_t j = t % r->across * r->columns, i = t / r->across % r->down * r->rows, q = t / r->across / r->down;
+        r->fns->small(r->out + (q * p->m + i) * p->n + j, r->lhs + q * p->lhs_batch + i * p->lhs_row,
+                      r->rhs + q * p->rhs_batch + j, p, p->m - i < r->rows ? p->m - i : r->rows,
+                      p->n - j < r->columns ? p->n - j : r->columns);
+    }
+}
+
+/* One dim in about so many pieces of whole tiles. */
+static int64_t piece(int64_t size, int64_t pieces, int64_t tile) {
+    int64_t tiles = (size + tile - 1) / tile;
+    return pieces < 2 ? size : (tiles + pieces - 1) / pieces * tile;
+}
+
+void small_product_run(const small_product *p, const cpu_team *team, const float *lhs, const float *rhs, float *out) {
+    enum { TASK = 1 << 18, MOST = 64, ROWS = 8, COLUMNS = 64 };
+    const int64_t work = p->m * p->n * p->k, pieces = work / TASK < MOST ? work / TASK : MOST;
+    const bool by_rows = p->m >= 2 * ROWS;
+    small_run r = {p, lhs, rhs, out, matvec_loops(), .rows = p->m, .columns = p->n};
+    if (by_rows)
+        r.rows = piece(p->m, pieces, ROWS);
+    else
+        r.columns = piece(p->n, pieces, COLUMNS);
+    r.down = (p->m + r.rows - 1) / r.rows;
+    r.across = (p->n + r.columns - 1) / r.columns;
+    team_for(team, p->batch * r.down * r.across, TASK / (r.rows * r.columns * p->k) + 1, small_products, &r);
+}
