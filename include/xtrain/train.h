@@ -501,8 +501,8 @@ typedef struct XT_OPTIONS_ xt_throughput_opts {
         xt_throughput_opts,
         peak_flops); /* of one device, for MFU; XT_AUTO: from a table, or measured with a matrix product; printed */
     int64_t items_per_sample XT_ZERO; /* tokens of a sequence: items/s; 0 = not logged */
-    /* instead: how many items this rank's batch has, where batches differ (the lengths that the host knows, b->longest
-     * times b->size, ...); NULL = items_per_sample. Called with each batch of training */
+    /* instead: how many items the batch has, of the samples that b->size counts, where batches differ (the lengths that
+     * the host knows, b->longest times b->size, ...); NULL = items_per_sample. Called with each batch of training */
     int64_t (*items)(const xt_batch *b, void *user) XT_ZERO;
     void *user XT_ZERO; /* passed to items */
 } xt_throughput_opts;

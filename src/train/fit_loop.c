@@ -188,7 +188,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     l->at = *lazy_position_of_thread();
     l->recorded = true;
     l->samples = lazy_share_of(fetched->size);
-    l->tokens = lazy_share_of(fetched->tokens);
+    l->tokens = lazy_share_of_part(fetched->tokens);
     return true;
 }
 

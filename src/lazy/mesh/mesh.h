@@ -9,9 +9,11 @@
 
 /* Which part of a global batch this process loads: of the mesh's batch axes, or its rank among the ranks. */
 void lazy_batch_part(int64_t *out_index, int64_t *out_count);
-/* This rank's share of `samples` it has of a batch: ranks that stand at the same place along the batch axes have
- * the same ones. */
+/* This rank's share of a batch's samples, which on a mesh are those of the whole batch. */
 int64_t lazy_share_of(int64_t samples);
+/* Of what this rank's part of a batch has n of: ranks that stand at the same place along the batch axes have the same
+ * ones. */
+int64_t lazy_share_of_part(int64_t n);
 /* A tensor over a loader's buffer, which holds this rank's part: its type is that of the whole batch. Takes the
  * reference over. */
 xt_tensor lazy_from_batch(const xt_src *src, device_buffer *b);
