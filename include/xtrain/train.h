@@ -59,7 +59,9 @@ typedef struct xt_task {
     xt_batch (*on_after_batch_transfer)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     /* before the epoch's first batch; counts from 0 */
     void (*on_train_epoch_start)(xt_module *net, int64_t epoch, void *user) XT_ZERO;
-    /* true: this batch and the rest of the epoch are left out; within an accumulation window, once it has ended */
+    /* true: this batch and the rest of the epoch are left out; within an accumulation window, once it has ended. With
+     * several ranks on all of them: each optimizer step of a task with this hook begins with an exchange of what they
+     * have given, and it is an error if one has not */
     bool (*on_train_batch_start)(xt_module *net, const xt_batch *b, void *user) XT_ZERO;
     /* the loss is recorded; of each micro-batch */
     void (*on_before_backward)(xt_module *net, xt_tensor loss, void *user) XT_ZERO;

@@ -1,5 +1,8 @@
-/* What tests/cli/ranks_options.py runs on two ranks: a Trainer whose options and callbacks come from the command line.
- * --model.with says what the network, the step and the optimizers are of. */
+/* What tests/cli/ranks_options.py runs on two ranks: a Trainer whose options and callbacks come from the command line,
+ * and on rank 1 one more, from OTHER ("--OPTION VALUE"). --model.with says what the network, the step and the
+ * optimizers are of. */
+#include <stdlib.h>
+#include <string.h>
 #include <xtrain/xtrain.h>
 enum { BATCH_NORM = 1, DROPOUT = 2, PLATEAU = 4, MANUAL = 8, METRICS = 16, EACH_STEP = 32 };
 static float x[64][6];
@@ -52,6 +55,11 @@ int main(int argc, char **argv) {
     }
     xt_trainer *t = xt_trainer_new(.max_epochs = 2, .log_every_n_steps = 2, .loggers = "csv", .model_summary = XT_OFF);
     xt_trainer_args(t, argc, argv);
+    char *other = xt_rank() == 1 ? getenv("OTHER") : NULL, *value = other ? strchr(other, ' ') : NULL;
+    if (value) {
+        *value = 0;
+        xt_trainer_args(t, 3, (char *[]){argv[0], other, value + 1});
+    }
     with = (int)xt_trainer_number(t, "model.with", 0);
     if (with & METRICS) running = xt_running_new(5);
     xt_task task = {.net = net,
