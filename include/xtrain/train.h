@@ -22,7 +22,8 @@ typedef struct xt_task {
     xt_module_fn net XT_ZERO; /* the trainer makes the module from it ... */
     xt_module *module XT_ZERO; /* ... unless one is given here (borrowed) */
     void *user XT_ZERO; /* passed to all functions, net's too; the caller's */
-    xt_tensor (*training_step)(xt_module *net, xt_batch b, void *user) XT_ZERO; /* returns the loss */
+    /* returns the loss, which has rows as "loss" and "loss_epoch": of several ranks the mean over all their samples */
+    xt_tensor (*training_step)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     /* one batch in eval mode without gradients; logs what it finds ("val/loss") */
     void (*validation_step)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     void (*test_step)(xt_module *net, xt_batch b,
@@ -343,7 +344,7 @@ typedef struct xt_epoch_detail {
 /* What the last fit did and cost: figures of this call alone, but for `steps`. */
 typedef struct xt_fit_result {
     int64_t epochs, steps; /* epochs of this call; optimizer steps in all, those of the resumed run too */
-    /* of the first and last micro-batch; NaN if none. val_loss: "val/loss" or "val_loss" */
+    /* of the first and last micro-batch, of this rank's samples; NaN if none. val_loss: "val/loss" or "val_loss" */
     double loss_first, loss_last, val_loss;
     /* of all ranks together; mfu 0 without a throughput monitor */
     double seconds, samples_per_s, batches_per_s, flops_per_s, mfu;

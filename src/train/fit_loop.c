@@ -62,11 +62,11 @@ static void note_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
     t->loss_begins = false;
 }
 
-/* Every run has its loss in the rows and on the bar: as "loss", the mean over each epoch as "loss_epoch", unless the
- * task logs one of that name itself, and in steps in which it does not as "trainer/loss". */
+/* Every run has its loss in the rows and on the bar, of all ranks' samples: as "loss", the mean over each epoch as
+ * "loss_epoch", unless the task logs one of that name itself, and in steps in which it does not as "trainer/loss". */
 static void log_loss(const xt_src *src, xt_tensor loss) {
     log_own(src, "loss", "trainer/loss", loss,
-            XT_OPTS(xt_log_opts, .on_step = XT_ON, .on_epoch = XT_ON, .prog_bar = XT_ON));
+            XT_OPTS(xt_log_opts, .on_step = XT_ON, .on_epoch = XT_ON, .prog_bar = XT_ON, .sync_dist = XT_ON));
 }
 
 static void step_optimizers(loop *l) {
