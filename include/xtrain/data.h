@@ -27,7 +27,9 @@ typedef struct xt_loader xt_loader;
 /* What xt_next gives: samples side by side, on the device. Tensors live until the next xt_next. */
 typedef struct xt_batch {
     xt_tensor x, y; /* inputs and labels, [batch] in front of a sample's dims; y none: no labels */
-    int64_t size; /* samples in this batch on this rank; padding not counted */
+    /* samples of x, padding not counted: this rank's; on a mesh, where x is the whole batch (.strategy "zero2",
+     * "fsdp"), all ranks' */
+    int64_t size;
     int64_t index; /* batch number in the epoch, from 0 */
     /* from 0: of xt_next, of the loader's own passes; of a Trainer, of the training, also while it validates and tests
      */

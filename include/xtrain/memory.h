@@ -32,8 +32,9 @@ XT_API void xt_optimizer_offload_opt(const xt_src *src, xt_optimizer *opt, xt_of
  * gradients, xt_keep) to host memory, and closes the device with all its programs: its allocator, caches and fragments
  * are gone, and xt_memory says 0 bytes. The next step opens it again, uploads what it uses, and takes its programs from
  * the disk cache (XT_CACHE) or compiles them. Handles, modules, optimizers and loaders stay valid, and training goes on
- * with the same bits. Waits. False after an error, which is pending; tensors of other threads that are on the device
- * are one. .reinitialize_every_n_steps (train.h) does it in a fit, after a checkpoint. */
+ * with the same bits. Waits. With several ranks all call it at the same place, and it opens the device again at once,
+ * which they do together. False after an error, which is pending; tensors of other threads that are on the device are
+ * one. .reinitialize_every_n_steps (train.h) does it in a fit, after a checkpoint. */
 #define xt_reinitialize() xt_reinitialize_at(XT_HERE)
 XT_API bool xt_reinitialize_at(const xt_src *src);
 

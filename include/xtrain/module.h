@@ -112,6 +112,10 @@ XT_API XT_CHECK xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
  * shards lie beside it, or a folder with a model.safetensors or its index. Both end the step being recorded, and wait
  * for the device; the batch and the losses of the step live on, so they may stand anywhere in it.
  *
+ * Of several ranks that save under one path the file is rank 0's, which the others wait for if it is being written:
+ * what they have of their own, such as a batch norm's running statistics, is not in it. A rank alone may save, and each
+ * under a path of its own. On a mesh (mesh.h) all ranks call it, and rank 0 writes the whole.
+ *
  * Tensors of a megabyte and more are read at their first use, straight into the device's memory, so the file stays open
  * until then; another file may take its place, but what is written over in place before that is an error. What a file
  * has is never drawn at random, whichever comes first of loading and xt_module_build. */

@@ -22,7 +22,8 @@ typedef struct xt_task {
     xt_module_fn net XT_ZERO; /* the trainer makes the module from it ... */
     xt_module *module XT_ZERO; /* ... unless one is given here (borrowed) */
     void *user XT_ZERO; /* passed to all functions, net's too; the caller's */
-    xt_tensor (*training_step)(xt_module *net, xt_batch b, void *user) XT_ZERO; /* returns the loss */
+    /* returns the loss, which has rows as "loss" and "loss_epoch": of several ranks the mean over all their samples */
+    xt_tensor (*training_step)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     /* one batch in eval mode without gradients; logs what it finds ("val/loss") */
     void (*validation_step)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     void (*test_step)(xt_module *net, xt_batch b,
@@ -60,7 +61,9 @@ typedef struct xt_task {
     xt_batch (*on_after_batch_transfer)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     /* before the epoch's first batch; counts from 0 */
     void (*on_train_epoch_start)(xt_module *net, int64_t epoch, void *user) XT_ZERO;
-    /* true: this batch and the rest of the epoch are left out; within an accumulation window, once it has ended */
+    /* true: this batch and the rest of the epoch are left out; within an accumulation window, once it has ended. With
+     * several ranks on all of them: each optimizer step of a task with this hook begins with an exchange of what they
+     * have given, and it is an error if one has not */
     bool (*on_train_batch_start)(xt_module *net, const xt_batch *b, void *user) XT_ZERO;
     /* the loss is recorded; of each micro-batch */
     void (*on_before_backward)(xt_module *net, xt_tensor loss, void *user) XT_ZERO;
@@ -344,7 +347,7 @@ typedef struct xt_epoch_detail {
 /* What the last fit did and cost: figures of this call alone, but for `steps`. */
 typedef struct xt_fit_result {
     int64_t epochs, steps; /* epochs of this call; optimizer steps in all, those of the resumed run too */
-    /* of the first and last micro-batch; NaN if none. val_loss: "val/loss" or "val_loss" */
+    /* of the first and last micro-batch, of this rank's samples; NaN if none. val_loss: "val/loss" or "val_loss" */
     double loss_first, loss_last, val_loss;
     /* of all ranks together; mfu 0 without a throughput monitor */
     double seconds, samples_per_s, batches_per_s, flops_per_s, mfu;
@@ -504,8 +507,8 @@ typedef struct XT_OPTIONS_ xt_throughput_opts {
         xt_throughput_opts,
         peak_flops); /* of one device, for MFU; XT_AUTO: from a table, or measured with a matrix product; printed */
     int64_t items_per_sample XT_ZERO; /* tokens of a sequence: items/s; 0 = not logged */
-    /* instead: how many items this rank's batch has, where batches differ (the lengths that the host knows, b->longest
-     * times b->size, ...); NULL = items_per_sample. Called with each batch of training */
+    /* instead: how many items the batch has, of the samples that b->size counts, where batches differ (the lengths that
+     * the host knows, b->longest times b->size, ...); NULL = items_per_sample. Called with each batch of training */
     int64_t (*items)(const xt_batch *b, void *user) XT_ZERO;
     void *user XT_ZERO; /* passed to items */
 } xt_throughput_opts;

@@ -63,7 +63,7 @@ static xt_status take(const xt_src *src, xt_loader *part, xt_batch *out) {
                           "of batches that its .limit says",
                           part->ds->name, (long long)part->next);
     part->next++;
-    lazy_note_batch(part, out->size < part->o.batch);
+    lazy_note_batch(part, out->size < loader_full_size(part));
     return NULL;
 }
 

@@ -318,6 +318,18 @@ static bool end_epoch(xt_loader *l) {
     return false;
 }
 
+int64_t loader_full_size(const xt_loader *l) {
+    return l->o.batch * (lazy_spmd() ? l->parts : 1);
+}
+
+/* Of the batch that is next: x and y are the whole batch on a mesh, of which this rank has read `own`. */
+static int64_t samples_in(const xt_loader *l, int64_t own) {
+    int64_t all = loader_full_size(l), left = l->count - l->next * all;
+    if (all == l->o.batch) return own;
+    if (!l->ds || l->ds->d.count < 0) return own * l->parts;
+    return left >= all ? all : l->o.pad_last == XT_ON ? left : left / l->parts * l->parts;
+}
+
 xt_status loader_fill(const xt_src *src, xt_loader *l, xt_batch *out, bool *end) {
     if (l->combined) return combined_fill(src, l, out);
     if (l->o.on_device == XT_ON) return resident_next(src, l, out);
@@ -330,7 +342,7 @@ xt_status loader_fill(const xt_src *src, xt_loader *l, xt_batch *out, bool *end)
         return s;
     }
     tell_short(l, r.size);
-    out->size = r.size;
+    out->size = samples_in(l, r.size);
     out->longest = r.longest;
     out->tokens = r.tokens;
     xt_tensor *places[DATA_FIELDS] = {&out->x, &out->y};
@@ -390,7 +402,7 @@ static bool next(const xt_src *src, xt_loader *l, xt_batch *out) {
         tell_ended(l);
         return end_epoch(l);
     }
-    if (!l->combined) lazy_note_batch(l, out->size < l->o.batch);
+    if (!l->combined) lazy_note_batch(l, out->size < loader_full_size(l));
     lazy_position *at = lazy_position_of_thread();
     int64_t ours = lazy_share_of(out->size),
             trained = lazy_evaluates() ? 0 : ours; /* a validation's are none of the run's */

@@ -67,6 +67,7 @@ struct xt_loader {
 
 xt_status loader_put(const ir_type *type, int64_t n, const void *data, device_buffer **out);
 xt_status loader_order_new(const xt_loader *l, int64_t epoch, batch_order **out); /* without its numbers */
+int64_t loader_full_size(const xt_loader *l); /* samples of x in a full batch: on a mesh of all its parts */
 /* Where this part's samples of batch `index` begin in the epoch's order, and how many they are. */
 void loader_share(const xt_loader *l, int64_t index, int64_t *out_first, int64_t *out_size);
 xt_status loader_start(xt_loader *l);

@@ -53,6 +53,7 @@ typedef struct launcher {
     int watcher_pipe;
     int first; /* the first rank that failed; -1 = none */
     int forwarded; /* the signal passed on last; 0 = none */
+    bool told_late; /* who has not ended after it */
     const restart_file *restart; /* NULL: there is no second time */
     int restarts; /* before this time */
     int64_t kill_at; /* when SIGKILL follows; 0 = no end is under way */
@@ -375,6 +376,21 @@ static void pass_signal_on(launcher *l) {
     end_all(l, again ? SIGKILL : sig, SIGNAL_GRACE_MS);
 }
 
+/* Ranks that a signal was passed on to, and that are about to be killed: where each was, as nothing else will say. */
+static void tell_late(launcher *l) {
+    str text = STR_INIT;
+    for (int r = 0; r < l->started; r++) {
+        char note[512];
+        if (l->ranks[r].ended) continue;
+        str_printf(&text, "%srank %d (pid %d)", text.len ? "; " : "", r, (int)l->ranks[r].pid);
+        if (coll_last_note(l->rendezvous, r, note, sizeof note)) str_printf(&text, ", last seen at %s", note);
+    }
+    if (text.len)
+        log_msg(XT_SEV_WARNING, "%s: not ended %d s after the signal, and killed: %s", l->job->who,
+                SIGNAL_GRACE_MS / 1000, str_cstr(&text));
+    str_free(&text);
+}
+
 static int fill_polls(launcher *l, bool *out_blind) {
     int n = 0;
     *out_blind = false;
@@ -409,7 +425,10 @@ static void wait_all(launcher *l, const sigset_t *mask) {
         }
         output_fold_flush(STDERR_FILENO, FOLD_MS);
         pass_signal_on(l);
-        if (l->kill_at && now_ms() >= l->kill_at) end_all(l, SIGKILL, GRACE_MS);
+        if (!l->kill_at || now_ms() < l->kill_at) continue;
+        if (l->forwarded && l->first < 0 && !l->told_late) tell_late(l);
+        l->told_late = true;
+        end_all(l, SIGKILL, GRACE_MS);
     }
     for (int r = 0; r < l->started; r++) {
         output_finish(&l->ranks[r].out);

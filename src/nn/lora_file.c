@@ -454,7 +454,7 @@ static xt_status declare_matrices(const nn_root *r, const char *path, adapter_se
     return s;
 }
 
-/* dir: NULL where another rank writes. */
+/* dir: NULL where another rank writes. Two files, so ranks look at the folder only before it. */
 static xt_status write_adapter(const xt_module *m, const char *dir, const xt_lora_file_opts *o) {
     adapter_set a = {.prefix = o->prefix ? o->prefix : ""};
     char *config = dir ? path_join(dir, config_name) : NULL, *weights = dir ? path_join(dir, weights_name) : NULL;
@@ -478,7 +478,10 @@ xt_status xt_lora_save_at(const xt_src *src, xt_module *m, const char *dir, xt_l
                           m->parent ? "an adapter is a whole network's, not a child's"
                                     : "no layer has an adapter; call xt_lora, and run a pass or xt_module_build");
     if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());
-    return write_adapter(m, nn_writes_here() ? dir : NULL, &o);
+    lazy_save shared = lazy_save_begin(dir);
+    xt_status s;
+    if (lazy_save_is_rank_0s(&shared, &s)) return s;
+    return lazy_save_end(&shared, write_adapter(m, nn_writes_here() ? dir : NULL, &o));
 }
 
 /* --- into a file's weights --- */

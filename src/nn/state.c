@@ -171,11 +171,18 @@ xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_s
     char *child = child_prefix(m);
     if (!child) return status_oom(1, path);
     save how = {.child = child, .prefix = o.prefix ? o.prefix : "", .transposed = o.transposed};
-    xt_status s = write_all(m->root, path, o.max_shard_size, &how);
+    lazy_save shared = lazy_save_begin(path);
+    xt_status s, theirs;
+    bool aside = lazy_save_is_rank_0s(&shared, &s);
+    if (!aside) s = write_all(m->root, path, o.max_shard_size, &how);
     base_free(child);
-    if (!how.set) return s;
-    if (s) st_set_abandon(how.set);
-    return s ? s : st_set_commit(how.set);
+    if (!how.set) return aside ? s : lazy_save_end(&shared, s);
+    if (!s && (aside = lazy_save_is_rank_0s(&shared, &theirs))) s = theirs;
+    if (s || aside)
+        st_set_abandon(how.set);
+    else
+        s = st_set_commit(how.set);
+    return lazy_save_end(&shared, s);
 }
 
 xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path) {

@@ -289,15 +289,22 @@ xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *o, const char *p
     if (!o || !path)
         return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_save: an optimizer and a path are needed");
     if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());
-    XT_TRY(lazy_gather_states());
+    lazy_save shared = lazy_save_begin(path);
+    xt_status s, theirs;
+    if (lazy_save_is_rank_0s(&shared, &s)) return s;
+    s = lazy_gather_states();
     st_writer *w = NULL;
     bool writes = !lazy_spmd() || world_get()->rank == 0; /* with a mesh rank 0 has it all now */
-    xt_status s = writes ? st_create(path, &w) : NULL;
+    if (!s && writes) s = st_create(path, &w);
     if (!s && writes) s = write_all(o, w);
     lazy_forget_states();
-    if (!s) return writes ? st_commit(w) : NULL;
-    if (w) st_abandon(w);
-    return status_context(s, "saving %s", path);
+    bool aside = !s && w && lazy_save_is_rank_0s(&shared, &theirs);
+    if (aside) s = theirs;
+    if (w && !s && !aside)
+        s = st_commit(w);
+    else if (w)
+        st_abandon(w);
+    return lazy_save_end(&shared, s ? status_context(s, "saving %s", path) : NULL);
 }
 
 xt_status xt_optimizer_load_at(const xt_src *src, xt_optimizer *o, const char *path) {

@@ -1,16 +1,48 @@
-/* What the ranks of a fit have to have alike before it begins: every rank makes the same optimizer steps, so a rank
- * with a shorter epoch would leave the others waiting in theirs until the time limit. Each tells the lengths it has,
- * and where they differ all say what each rank has. */
+/* What the ranks of a fit have to have alike before it begins: every rank makes the same optimizer steps, rows and
+ * checkpoints, so a rank with a shorter epoch or another option would leave the others waiting in theirs until the time
+ * limit. Each tells the lengths and options it has, and where they differ all say what each rank has. */
 #include "coll/coll.h"
 #include "lazy/mesh/mesh.h"
 #include "train/train_int.h"
 
+enum { OPTIONS = 128 };
+_Static_assert(sizeof(xt_trainer_opts) <= OPTIONS * sizeof(int), "a hash for each option");
 typedef struct lengths {
     char refused[512]; /* why this rank's options or loaders are; "" */
     int64_t train, validations; /* batches of an epoch; loaders of a validation */
     int64_t val[8]; /* batches of each, where their programs have collectives; else 0 */
     int64_t max_steps, max_epochs, accumulate; /* the trainer's options */
+    uint64_t options[OPTIONS]; /* hashes of all of them; 0: one that is a rank's own */
 } lengths;
+
+/* A rank may have its own of what only it shows or looks for, and of what is compared by what it comes to. */
+static bool is_own(const char *option) {
+    static const char *const names[] = {"limit_train_batches",
+                                        "limit_val_batches",
+                                        "limit_test_batches",
+                                        "progress_bar",
+                                        "limit_predict_batches",
+                                        "run_name",
+                                        "runs_dir",
+                                        "loggers",
+                                        "signals",
+                                        "model_summary",
+                                        "resume",
+                                        "ckpt",
+                                        "seed"};
+    for (size_t i = 0; i < BASE_COUNT(names); i++)
+        if (strcmp(names[i], option) == 0) return true;
+    return false;
+}
+
+static void option_text(const xt_trainer *t, size_t i, str *out) {
+    xt_status_free(options_get(train_option_rows, train_option_count, &t->o, train_option_rows[i].name, out));
+}
+
+/* The mesh of a strategy that the command line asks for is made when the fit begins. */
+static bool has_collectives(const xt_trainer *t) {
+    return lazy_spmd() || (t->o.strategy && strcmp(t->o.strategy, "ddp") != 0);
+}
 
 static lengths mine_of(const xt_trainer *t, xt_status refused) {
     lengths l = {.train = t->train_limit,
@@ -19,7 +51,15 @@ static lengths mine_of(const xt_trainer *t, xt_status refused) {
                  .max_epochs = t->o.max_epochs,
                  .accumulate = t->o.accumulate_grad_batches};
     if (refused) snprintf(l.refused, sizeof l.refused, "%s", status_message(refused));
-    for (int64_t i = 0; lazy_spmd() && i < l.validations; i++) l.val[i] = i ? t->val_limits[i - 1] : t->val_limit;
+    for (int64_t i = 0; has_collectives(t) && i < l.validations; i++)
+        l.val[i] = i ? t->val_limits[i - 1] : t->val_limit;
+    for (size_t i = 0; i < train_option_count; i++) {
+        str text = STR_INIT;
+        if (is_own(train_option_rows[i].name)) continue;
+        option_text(t, i, &text);
+        l.options[i] = hash_bytes(str_cstr(&text), text.len, (hash128){1, 1}).lo | 1;
+        str_free(&text);
+    }
     return l;
 }
 
@@ -63,6 +103,33 @@ static xt_status differ(const lengths *all, int n) {
     return NULL;
 }
 
+/* Of the first option that is not the same on all ranks, which all of them see, each tells its value. */
+static xt_status options_differ(const xt_trainer *t, const lengths *all, int n) {
+    enum { MOST = 16, BYTES = 64 };
+    size_t which = train_option_count;
+    for (size_t i = train_option_count; i-- > 0;)
+        for (int r = 1; r < n; r++)
+            if (all[r].options[i] != all[0].options[i]) which = i;
+    if (which == train_option_count) return NULL;
+    char mine[BYTES] = "", *values;
+    str text = STR_INIT;
+    option_text(t, which, &text);
+    snprintf(mine, sizeof mine, "%s", text.len ? str_cstr(&text) : "none");
+    str_free(&text);
+    XT_TRY(lazy_ranks_gather(mine, sizeof mine, &values));
+    str list = STR_INIT;
+    for (int r = 0; r < n && r < MOST; r++)
+        str_printf(&list, "%srank %d has %s", r ? ", " : "", r, values + (size_t)r * BYTES);
+    if (n > MOST) str_printf(&list, ", and so on");
+    xt_status s = status_new(XT_FAILED_PRECONDITION, NULL,
+                             "xt_fit: the ranks have different options: of %s %s; every rank makes the same optimizer "
+                             "steps, rows and checkpoints: give all trainers the same option",
+                             train_option_rows[which].name, str_cstr(&list));
+    str_free(&list);
+    base_free(values);
+    return s;
+}
+
 xt_status train_agree(const xt_trainer *t, xt_status s) {
     int n = world_get()->size;
     if (n < 2 || lazy_rehearsing() || !env_get("XT_RENDEZVOUS")) return s;
@@ -75,6 +142,7 @@ xt_status train_agree(const xt_trainer *t, xt_status s) {
             met = status_new(XT_ABORTED, NULL, "xt_fit: rank %d has refused its fit: %.*s", r,
                              (int)sizeof all[r].refused, all[r].refused);
     if (!met && !s) met = differ(all, n);
+    if (!met && !s) met = options_differ(t, all, n);
     base_free(all);
     if (!s) return met;
     xt_status_free(met);

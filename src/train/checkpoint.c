@@ -439,13 +439,19 @@ void checkpoint_release(xt_trainer *t) {
     forget_log(&t->log_sums);
 }
 
+xt_status checkpoint_of_ranks(xt_trainer *t, const char *path) {
+    xt_status s = checkpoint_gather(t);
+    if (!s && path && world_get()->rank == 0) s = checkpoint_wait(t);
+    if (!s && path && world_get()->rank == 0) s = checkpoint_save(t, path);
+    checkpoint_release(t);
+    return s;
+}
+
 xt_status xt_trainer_save(xt_trainer *t, const char *path) {
     if (!t || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_trainer_save: a trainer and a path are needed");
     if (t->net) XT_TRY(train_use(HANDLE_module, t->net, "xt_trainer_save: the fit"));
     XT_TRY(train_use_optimizers(t));
-    xt_status s = checkpoint_gather(t); /* all ranks come here */
-    if (!s && world_get()->rank == 0) s = checkpoint_save(t, path);
-    checkpoint_release(t);
+    xt_status s = checkpoint_of_ranks(t, path);
     return s && world_get()->size > 1 ? status_context(s, "xt_trainer_save, which all ranks call at the same place")
                                       : s;
 }

@@ -67,13 +67,9 @@ static void save_last(xt_trainer *t, bool ok) {
     if (!ok || lazy_pending() || t->o.checkpointing == XT_OFF || t->at.micro_batches == 0) return;
     for (size_t i = 0; i < t->n_callbacks; i++)
         if (callback_is(t->callbacks[i], &model_checkpoint_desc)) return;
-    char *path = NULL;
-    xt_status s = checkpoint_gather(t);
-    if (!s && t->run_dir && world_get()->rank == 0) {
-        path = path_join(t->run_dir, "checkpoints/last.ckpt");
-        s = path ? checkpoint_save(t, path) : status_oom(64, "last.ckpt");
-    }
-    checkpoint_release(t);
+    char *path = t->run_dir ? path_join(t->run_dir, "checkpoints/last.ckpt") : NULL;
+    xt_status s = checkpoint_of_ranks(t, path);
+    if (!s && t->run_dir && !path) s = status_oom(64, "last.ckpt");
     if (s)
         lazy_fail(s);
     else if (path)

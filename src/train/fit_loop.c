@@ -62,11 +62,11 @@ static void note_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
     t->loss_begins = false;
 }
 
-/* Every run has its loss in the rows and on the bar: as "loss", the mean over each epoch as "loss_epoch", unless the
- * task logs one of that name itself, and in steps in which it does not as "trainer/loss". */
+/* Every run has its loss in the rows and on the bar, of all ranks' samples: as "loss", the mean over each epoch as
+ * "loss_epoch", unless the task logs one of that name itself, and in steps in which it does not as "trainer/loss". */
 static void log_loss(const xt_src *src, xt_tensor loss) {
     log_own(src, "loss", "trainer/loss", loss,
-            XT_OPTS(xt_log_opts, .on_step = XT_ON, .on_epoch = XT_ON, .prog_bar = XT_ON));
+            XT_OPTS(xt_log_opts, .on_step = XT_ON, .on_epoch = XT_ON, .prog_bar = XT_ON, .sync_dist = XT_ON));
 }
 
 static void step_optimizers(loop *l) {
@@ -117,17 +117,37 @@ static void check_loss(const xt_src *src, xt_tensor loss) {
     str_free(&shape);
 }
 
+/* Whether the epoch ends before the window that begins with b. Ranks train and validate together, so a rank that left
+ * alone would wait for the others in its validation, and they for it in their steps. Each comes here once a window. */
+static bool ends_before(const loop *l, const xt_batch *b) {
+    const world *w = world_get();
+    if (w->size < 2 || !l->t->task->on_train_batch_start || lazy_pending()) return l->leaves;
+    char *all;
+    uint8_t mine = l->leaves;
+    xt_status s = lazy_ranks_gather(&mine, sizeof mine, &all);
+    for (int r = 1; r < w->size && !s; r++)
+        if (all[r] != all[0])
+            s = status_new(XT_FAILED_PRECONDITION, l->src,
+                           "on_train_batch_start: rank %d leaves out the rest of epoch %lld from batch %lld on (it "
+                           "gave true), rank %d does not; all ranks leave an epoch at the same batch, or none",
+                           all[0] ? 0 : r, (long long)l->t->epoch, (long long)b->index, all[0] ? r : 0);
+    base_free(all);
+    if (!s) return l->leaves;
+    lazy_fail(s);
+    return true;
+}
+
 /* What comes before the step: the batch as the step gets it, and the hooks that see it. False: this batch is left out,
  * with the rest of the epoch. A window whose gradients have begun is trained to its end first, since nothing else
  * would take them. */
 static bool enter_batch(loop *l, xt_batch *b, const window *w) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
-    if (w->begins && l->leaves) return false;
+    if (w->begins && l->leaves) return !ends_before(l, b);
     hooks_batch(t, l->src, b);
     TRAIN_CALL(t, batch_start, t, b);
     if (task->on_train_batch_start && task->on_train_batch_start(t->net, b, task->user)) l->leaves = true;
-    return !(w->begins && l->leaves);
+    return !(w->begins && ends_before(l, b));
 }
 
 /* Whether the step being recorded has a row: one is due then, or the fit ends with it and has had none, as far as
@@ -189,7 +209,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     l->at = *lazy_position_of_thread();
     l->recorded = true;
     l->samples = lazy_share_of(fetched->size);
-    l->tokens = lazy_share_of(fetched->tokens);
+    l->tokens = lazy_share_of_part(fetched->tokens);
     return true;
 }
 

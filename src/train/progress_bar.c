@@ -197,7 +197,7 @@ static void batch_end(xt_trainer *t, const xt_batch *batch, void *user) {
     b->stage = "epoch";
     b->done = batch->index + 1;
     b->samples += lazy_share_of(batch->size);
-    b->tokens += lazy_share_of(batch->tokens);
+    b->tokens += lazy_share_of_part(batch->tokens);
     b->images = images;
     pthread_mutex_unlock(&b->lock);
 }

@@ -8,8 +8,8 @@ static void step_end(xt_trainer *t, void *user) {
     (void)user;
     if (t->global_step % t->o.reinitialize_every_n_steps != 0) return;
     str path = STR_INIT;
-    if (t->run_dir && t->o.checkpointing != XT_OFF) str_printf(&path, "%s/checkpoints/last.ckpt", t->run_dir);
-    xt_status s = path.len ? checkpoint_save(t, str_cstr(&path)) : NULL;
+    if (t->run_dir) str_printf(&path, "%s/checkpoints/last.ckpt", t->run_dir);
+    xt_status s = t->o.checkpointing == XT_OFF ? NULL : checkpoint_of_ranks(t, path.len ? str_cstr(&path) : NULL);
     if (s)
         lazy_fail(status_context(s, "before reinitialize_every_n_steps"));
     else if (xt_reinitialize())

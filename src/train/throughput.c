@@ -78,7 +78,7 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     int64_t seq = thr_begin(&m->w, lazy_share_of(b->size));
     bool told = m->o.items != NULL || m->o.items_per_sample > 0; /* the program's own count goes first */
     int64_t items = m->o.items ? m->o.items(b, m->o.user) : told ? 0 : b->tokens;
-    if (items > 0) thr_items(&m->w, seq, lazy_share_of(items));
+    if (items > 0) thr_items(&m->w, seq, m->o.items ? lazy_share_of(items) : lazy_share_of_part(items));
     m->tokens = !told;
     ticket *k = &m->tickets[(size_t)seq % m->w.cap];
     *k = (ticket){m, seq};

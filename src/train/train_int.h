@@ -415,6 +415,8 @@ xt_status checkpoint_gather_shards(xt_trainer *t);
 void checkpoint_release(xt_trainer *t);
 xt_callback *reinitialize_new(void); /* reinitialize.c: .reinitialize_every_n_steps */
 xt_status checkpoint_save(xt_trainer *t, const char *path);
+/* All of it, called by all ranks: rank 0 writes the file (NULL: nowhere), behind those that are under way. */
+xt_status checkpoint_of_ranks(xt_trainer *t, const char *path);
 xt_status checkpoint_load(xt_trainer *t, const char *path); /* "last": the newest of the run; "best": its best */
 /* The data module's state in the checkpoint that the coming fit goes on from (base_free); NULL: there is none. */
 xt_status checkpoint_data_state(xt_trainer *t, char **out);

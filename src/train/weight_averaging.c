@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/saved.h"
+#include "lazy/mesh/mesh.h"
 #include "optim/optim.h"
 #include "train/train_int.h"
 
@@ -67,6 +68,13 @@ static average *find_or_add(averager *a, const char *name, xt_dtype dtype, const
     return e ? e : add(a, name, dtype, (int)like->rank, like->dims, NULL);
 }
 
+/* Each rank has the part of an average that it has of the parameter. */
+static bool lies_as(xt_tensor mean, xt_tensor param) {
+    xt_status s = lazy_state_lay_out(mean, lazy_layout_of(param));
+    if (s) lazy_fail(s);
+    return !s;
+}
+
 typedef struct weight { /* as data, in the dtypes that averages have */
     double now;
     xt_tensor single, twice;
@@ -87,7 +95,7 @@ static bool average_one(averager *a, const char *name, xt_tensor p, const ir_typ
     average *wide = find_or_add(a, wide_name, d, type);
     xt_tensor mean = wide ? wide->mean : (xt_tensor){0};
     average *e = wide ? find_or_add(a, name, type->dtype, type) : NULL;
-    if (!e) return false;
+    if (!e || !lies_as(mean, p) || !lies_as(e->mean, p)) return false;
     e->param = p;
     xt_tensor mine = weight_as(w, d), now = xt_cast_at(XT_HERE, p, d);
     /* mean + w (p - mean): exactly p for w = 1 only where the difference is exact, so that case is chosen,
@@ -127,7 +135,8 @@ static void swap(averager *a, const xt_trainer *t, bool to_average) {
     if (a->swapped == to_average) return;
     if (to_average) bind_params(a, t, false);
     for (size_t i = 0; i < a->n; i++)
-        if (a->all[i].param.slot && !lazy_state_swap(a->all[i].param, a->all[i].mean))
+        if (a->all[i].param.slot && lies_as(a->all[i].mean, a->all[i].param) &&
+            !lazy_state_swap(a->all[i].param, a->all[i].mean))
             lazy_fail(status_new(XT_INTERNAL, NULL, "weight averaging: %s and its average could not change places",
                                  a->all[i].name));
     a->swapped = to_average;

@@ -126,6 +126,14 @@ for _ in $(seq 1200); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05;
 kill -INT $launcher
 wait $launcher
 check "SIGINT too, from the background" [ $? = 130 ]
+: >"$out"
+"$XTRAIN" launch -n 2 -- sh -c "trap '' TERM; echo ready; sleep 303.$$" >"$out" 2>"$err" </dev/null &
+launcher=$!
+for _ in $(seq 1200); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
+kill -TERM $launcher
+wait $launcher
+check "ranks that do not end are killed" [ $? = 143 -a "$(running 303.$$)" = 0 ]
+check "and named" grep -qE 'not ended 5 s after the signal, and killed: rank 0 \(pid [0-9]+\); rank 1 \(pid' "$err"
 check "no rank is left" [ "$(running 301.$$)" = 0 ]
 
 # Ranks given by hand, as Ray's workers do.

@@ -33,6 +33,11 @@ static xt_loader *loader(bool other) {
     xt_switch shard = strcmp(how, "own") == 0 ? XT_OFF : XT_ON;
     return xt_loader_new(ds, .batch = batch, .shuffle = XT_ON, .seed = seed, .shard = shard); /* made */
 }
+static bool leaves(xt_module *m, const xt_batch *b, void *user) {
+    (void)m, (void)user;
+    bool mine = strcmp(how, "leave") == 0 ? xt_rank() == xt_world_size() - 1 : strcmp(how, "leave all") == 0;
+    return mine && b->epoch == 0 && b->index == 1;
+}
 static int go(int rank, void *user) {
     (void)user;
     bool other = rank == xt_world_size() - 1;
@@ -41,7 +46,9 @@ static int go(int rank, void *user) {
     int64_t steps = strcmp(how, "steps") == 0 ? (other ? 3 : 6) : 6;
     if (strcmp(who, "trainer") == 0) {
         xt_task task = {.net = net, .training_step = training_step, .configure_optimizers = optimizers};
-        xt_trainer *t = xt_trainer_new(.max_steps = steps, .max_epochs = 3, .checkpointing = XT_OFF);
+        if (strncmp(how, "leave", 5) == 0) task.on_train_batch_start = leaves;
+        xt_trainer *t = xt_trainer_new(.max_steps = steps, .max_epochs = 3, .checkpointing = XT_OFF,
+                                       .log_every_n_steps = strcmp(how, "log") == 0 && other ? 3 : 2);
         return xt_fit(t, &task, l, NULL);
     }
     xt_optimizer *o = xt_sgd(m, .lr = 0.01);
@@ -101,6 +108,13 @@ ranks 2 batch trainer
 refused 2 'different (numbers of batches|ways)' batch trainer
 ranks 2 steps trainer
 refused 2 'rank 0 has 6, rank 1 has 3' steps trainer
+ranks 2 log trainer
+refused 2 'different options: of log_every_n_steps rank 0 has 2, rank 1 has 3' log trainer
+ranks 2 leave trainer
+gone='on_train_batch_start: rank 1 leaves out the rest of epoch 0 from batch 1 on .*, rank 0 does not'
+refused 2 "$gone" leave trainer
+ranks 2 "leave all" trainer
+check "all leave an epoch at the same batch" [ "$rc" = 0 ]
 ranks 2 alike trainer
 check "a fit of ranks that are alike" [ "$rc" = 0 ]
 if command -v mpirun >/dev/null; then

@@ -57,9 +57,10 @@ typedef struct lazy_slot {
     bool host_part; /* and `host` is this rank's part of it, not the whole */
     /* a step gave it a value: in plain data parallel training other ranks need not have the same */
     bool own;
-    /* of a state that is divided over ranks: all of it as it was in whole_of (lazy_gather_states) */
+    /* of a state that is divided over ranks: all of it as it was in whole_of (lazy_gather_states), a buffer or this
+     * rank's part on the host */
     struct lazy_whole *whole;
-    const lazy_buf *whole_of;
+    const void *whole_of;
     xt_tensor grad;
     struct lazy_extremes *extremes; /* labels.h: what the host saw of its integers; NULL: nothing */
     const struct lazy_layout *layout; /* how buf lies, and shall lie after the step */
@@ -395,6 +396,11 @@ bool lazy_number_changed(src_id at, double *out_was, double *out_now);
 xt_status lazy_upload_pack(lazy_ctx *c, lazy_pack *p);
 xt_status lazy_upload_packs(lazy_ctx *c);
 xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s);
+/* --- states that are divided over ranks (layout.c) --- */
+/* where this rank has its part, be it on the device (a lazy_buf) or, of one that was taken off it, on the host; NULL:
+ * it has none yet */
+const void *lazy_part_of(const lazy_slot *s);
+struct lazy_whole *lazy_whole_of(const lazy_slot *s); /* what was brought together of that part; NULL: nothing */
 void lazy_pack_scalar(lazy_pack *p, int at, double v);
 /* p as an argument of the trace, unless it is one; NULL: no memory */
 ir_value *lazy_pack_arrives(lazy_ctx *c, lazy_pack *p);

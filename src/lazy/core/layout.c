@@ -170,6 +170,14 @@ xt_status lazy_gather_parts_to(int rank, const lazy_layout *l, const ir_type *ty
     return s;
 }
 
+const void *lazy_part_of(const lazy_slot *s) {
+    return s->buf ? (const void *)s->buf : s->has_host && s->host_part ? s->host : NULL;
+}
+
+lazy_whole *lazy_whole_of(const lazy_slot *s) {
+    return s->whole && s->whole_of == lazy_part_of(s) ? s->whole : NULL;
+}
+
 void lazy_whole_release(lazy_whole *w) {
     if (w && --w->refs == 0) base_free(w);
 }

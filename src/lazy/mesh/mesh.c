@@ -107,9 +107,14 @@ void lazy_batch_part(int64_t *index, int64_t *count) {
 }
 
 int64_t lazy_share_of(int64_t samples) {
+    int64_t ranks = lazy_spmd() ? of_run->devices : 1;
+    return (samples + ranks - 1) / ranks;
+}
+
+int64_t lazy_share_of_part(int64_t n) {
     int64_t index, count;
     lazy_batch_part(&index, &count);
-    return lazy_spmd() ? samples * count / of_run->devices : samples;
+    return lazy_spmd() ? n * count / of_run->devices : n;
 }
 
 /* --- making a mesh --- */

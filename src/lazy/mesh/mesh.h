@@ -9,9 +9,11 @@
 
 /* Which part of a global batch this process loads: of the mesh's batch axes, or its rank among the ranks. */
 void lazy_batch_part(int64_t *out_index, int64_t *out_count);
-/* This rank's share of `samples` it has of a batch: ranks that stand at the same place along the batch axes have
- * the same ones. */
+/* This rank's share of a batch's samples, which on a mesh are those of the whole batch. */
 int64_t lazy_share_of(int64_t samples);
+/* Of what this rank's part of a batch has n of: ranks that stand at the same place along the batch axes have the same
+ * ones. */
+int64_t lazy_share_of_part(int64_t n);
 /* A tensor over a loader's buffer, which holds this rank's part: its type is that of the whole batch. Takes the
  * reference over. */
 xt_tensor lazy_from_batch(const xt_src *src, device_buffer *b);
@@ -57,6 +59,17 @@ xt_status lazy_ranks_gather(const void *own, size_t n, char **out_all);
 /* Short texts that ranks leave for each other by a name, without waiting. */
 void lazy_ranks_note(const char *key, const char *text);
 bool lazy_ranks_look(const char *key, char *out, size_t n); /* false: it is not there, or not yet */
+/* saves.c: a file under one path that several ranks save is rank 0's. Around writing it: */
+typedef struct lazy_save {
+    const char *path; /* borrowed */
+    char key[48];
+    int64_t number; /* this rank's so many-th of the path; 0: nobody else is to be looked at */
+} lazy_save;
+lazy_save lazy_save_begin(const char *path);
+/* Before anything is written, and before it gets its name: rank 0 has come to it, or has written it, and this rank
+ * leaves it alone. Waits for rank 0's file then; *out says what became of it. */
+bool lazy_save_is_rank_0s(const lazy_save *s, xt_status *out);
+xt_status lazy_save_end(const lazy_save *s, xt_status e); /* gives e */
 /* How many programs with collectives this rank has started, in the order that all ranks have alike; and whether rank
  * `rank` has started more than `sequence` of them, and where it is (n bytes). By what it says of itself: false where
  * that cannot be seen, or not yet. */

@@ -22,28 +22,41 @@ void lazy_forget_state(xt_tensor state) {
 lazy_whole *lazy_state_whole(xt_tensor state) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
-    if (!s || !s->buf || !s->whole || s->whole_of != s->buf) return NULL;
-    s->whole->refs++;
-    return s->whole;
+    lazy_whole *w = s ? lazy_whole_of(s) : NULL;
+    if (w) w->refs++;
+    return w;
 }
 
-/* One state at a time: what this rank has of it is read and given back before the next. */
-static xt_status gather_state(lazy_slot *s, int rank) {
-    size_t n = ir_type_bytes(s->type), bytes = device_buffer_bytes(s->buf->dev);
+static xt_status bring_together(lazy_slot *s, int rank, const void *part) {
+    size_t n = ir_type_bytes(s->type);
     bool here = world_get()->rank == rank;
     lazy_whole *w = here ? base_malloc(sizeof *w + n) : NULL;
-    void *part = base_malloc(bytes ? bytes : 1);
+    if (here && !w) return status_oom(n, intern_text(s->name));
     if (w) w->refs = 1;
-    xt_status e = part && (w || !here) ? device_read(s->buf->dev, part, bytes) : status_oom(n, intern_text(s->name));
-    if (!e) e = lazy_gather_parts_to(rank, s->layout, s->type, part, w ? w->bytes : NULL);
-    base_free(part);
+    xt_status e = lazy_gather_parts_to(rank, s->layout, s->type, part, w ? w->bytes : NULL);
     if (e) {
         lazy_whole_release(w);
         return e;
     }
     s->whole = w;
-    s->whole_of = s->buf;
+    s->whole_of = lazy_part_of(s);
     return NULL;
+}
+
+/* One state at a time: what this rank has of it is read and given back before the next. A part that waits on the host
+ * stays there. A state that no rank has a part of yet is made by each rank for itself where it is read. */
+static xt_status gather_state(lazy_ctx *c, lazy_slot *s, int rank) {
+    if (!s->layout) return NULL;
+    if (s->from && !s->buf) XT_TRY(lazy_upload_state(c, s)); /* else one rank alone would, when it reads it */
+    const void *there = lazy_part_of(s);
+    if (!there) return NULL;
+    if (!s->buf) return bring_together(s, rank, there);
+    size_t bytes = device_buffer_bytes(s->buf->dev);
+    void *part = base_malloc(bytes ? bytes : 1);
+    xt_status e = part ? device_read(s->buf->dev, part, bytes) : status_oom(bytes, intern_text(s->name));
+    if (!e) e = bring_together(s, rank, part);
+    base_free(part);
+    return e;
 }
 
 xt_status lazy_gather_states(void) {
@@ -52,7 +65,7 @@ xt_status lazy_gather_states(void) {
     lazy_forget_states();
     for (size_t k = 0; k < c->n_persistent; k++) { /* in the order of birth, the same on all ranks */
         lazy_slot *s = &c->slots[c->persistent[k]];
-        if (s->layout && s->buf && s->is_state) XT_TRY(gather_state(s, 0));
+        if (s->is_state) XT_TRY(gather_state(c, s, 0));
     }
     return NULL;
 }
@@ -60,7 +73,7 @@ xt_status lazy_gather_states(void) {
 xt_status lazy_gather_state(xt_tensor state, int rank) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c && lazy_spmd() ? lazy_slot_of(c, state) : NULL;
-    return s && s->layout && s->buf ? gather_state(s, rank) : NULL;
+    return s ? gather_state(c, s, rank) : NULL;
 }
 
 const lazy_layout *lazy_layout_of(xt_tensor t) {

@@ -1,6 +1,7 @@
 /* xt_reinitialize: every value of this thread goes to host memory, and the device is closed with its programs; the next
- * use opens it again. Handles stay what they are, so nothing above the lazy core needs to know. What no handle names is
- * let go by who holds it (lazy_on_reset). */
+ * use opens it again. Ranks open it together, so with several it is opened at once: the next use may be one rank's
+ * alone, which would wait for the others there while they wait for it elsewhere. Handles stay what they are, so nothing
+ * above the lazy core needs to know. What no handle names is let go by who holds it (lazy_on_reset). */
 #include <xtrain/memory.h>
 
 #include "lazy/step/step.h"
@@ -100,11 +101,12 @@ bool xt_reinitialize_at(const xt_src *src) {
     if (!s) s = all_to_host(c);
     if (!s) forget_devices_things(c);
     if (!s) s = nothing_left(src);
-    if (s) {
-        lazy_fail(status_at(s, src));
-        return false;
+    bool was_open = lazy_device_is_open(NULL);
+    if (!s) {
+        if (was_open) counter_add(COUNTER_reinitializations, 1);
+        lazy_device_close();
+        if (was_open && world_get()->size > 1) s = lazy_device(&(device_client *){NULL});
     }
-    if (lazy_device_is_open(NULL)) counter_add(COUNTER_reinitializations, 1);
-    lazy_device_close();
-    return true;
+    if (s) lazy_fail(status_at(s, src));
+    return !s;
 }

@@ -137,6 +137,11 @@ xt_status lazy_state_read(xt_tensor state, void *dst, size_t n) {
     if (n != ir_type_bytes(s->type))
         return status_new(XT_INVALID_ARGUMENT, NULL, "reading %s: %zu bytes wanted, it has %zu", intern_text(s->name),
                           n, ir_type_bytes(s->type));
+    const lazy_whole *whole = lazy_whole_of(s);
+    if (whole) {
+        memcpy(dst, whole->bytes, n);
+        return NULL;
+    }
     bool made_there = s->host_part || s->from; /* the other ranks have the rest; the value is made once */
     if (s->has_host && !s->buf && made_there) XT_TRY(lazy_upload_state(c, s));
     if (s->has_host && !s->buf) { /* not on the device: a first value, or one that was taken off it */
@@ -149,10 +154,6 @@ xt_status lazy_state_read(xt_tensor state, void *dst, size_t n) {
     if (!s->buf)
         return status_new(XT_FAILED_PRECONDITION, NULL, "%s has no value yet: its step has not ended",
                           intern_text(s->name));
-    if (s->whole && s->whole_of == s->buf) {
-        memcpy(dst, s->whole->bytes, n);
-        return NULL;
-    }
     return read_buffer(s->buf, s->layout, s->type, dst, n);
 }
 
