@@ -191,6 +191,7 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
     it->by = u;
     it->updated = true;
     c->used.updates++;
+    c->used.updated_at = src_intern(src);
     it->op = c->b.block->last;
     it->n_slots = c->n_step_slots;
     it->calls_then = it->n_calls;
