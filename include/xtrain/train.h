@@ -36,9 +36,9 @@ typedef struct xt_task {
      * unless optimization is manual; each freezes the parameters that are another one's (xt_optimizer_group(o, "fc2.*",
      * .frozen = XT_ON)). */
     int (*configure_several)(xt_module *net, xt_optimizer **out, int max, void *user) XT_ZERO;
-    /* On: training_step calls xt_backward and xt_optimizer_step itself (alternating networks, several losses) and may
-     * return none. A micro-batch that stepped any optimizer counts as one optimizer step; accumulation and clipping are
-     * then the task's own, and refused as options. */
+    /* On: training_step calls xt_backward, xt_optimizer_step and xt_schedule_step itself (alternating networks, several
+     * losses) and may return none. A micro-batch that stepped any optimizer counts as one optimizer step; accumulation
+     * and clipping are then the task's own, and refused as options. */
     bool manual_optimization XT_ZERO;
     /* Hooks, all optional, in the order they come. xt_log in those of batches is of the step; in those around an epoch
      * or a pass it is of the epoch, a row of its own; in the others it is an error (doc/logging.md has each hook, and

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/file_place.h"
 #include "base/private_file.h"
 #include "base/process.h"
 #include "base/shown.h"
@@ -297,10 +298,11 @@ static void sync_folder(const char *path) {
     base_free(folder);
 }
 
-xt_status file_writer_commit(file_writer *w) {
+/* The file gets its name. */
+static xt_status finish(file_writer *w, bool waits) {
     xt_status s = flush(w);
     if (!s && w->temporary) {
-        if (fsync(w->fd) != 0) s = status_errno("cannot sync", w->target);
+        if (waits && fsync(w->fd) != 0) s = status_errno("cannot sync", w->target);
         int fd = w->fd;
         w->fd = -1;
         if (close(fd) != 0 && !s) s = status_errno("cannot close", w->target); /* NFS and quotas report here */
@@ -308,11 +310,18 @@ xt_status file_writer_commit(file_writer *w) {
         if (!s) {
             base_free(w->temporary);
             w->temporary = NULL;
-            sync_folder(w->target);
+            if (waits) sync_folder(w->target);
         }
     }
     writer_free(w);
     return s;
+}
+
+xt_status file_writer_commit(file_writer *w) {
+    return finish(w, true);
+}
+xt_status file_writer_place(file_writer *w) {
+    return finish(w, false);
 }
 
 void file_writer_abandon(file_writer *w) {

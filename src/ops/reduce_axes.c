@@ -91,13 +91,17 @@ static ir_value *nanmean(over *o, ir_value *x) {
     return ir_divide(o->b, total(o, without_nan(o, x)), total(o, numbers));
 }
 
-/* Two passes: the squares of what the mean leaves. */
+/* Two passes: the squares of what the mean leaves. The correction is the caller's number; what it leaves of the count
+ * changes with shapes, which are programs of their own. */
 static ir_value *variance(over *o, ir_value *x) {
     ir_builder *b = o->b;
-    double rest = o->count - o->correction;
+    xt_dtype t = x->type->dtype;
+    double left = o->count - o->correction;
+    bool data = ex_given(o->src, o->what, t, o->correction).data != NULL;
+    ex_number rest = ex_derived(o->src, t, data, left > 0 ? left : 0);
     ir_value *d = ir_subtract(b, x, back(o, ex_over(b, total(o, x), o->count)));
     ir_value *squares = total(o, ir_multiply(b, d, d));
-    return ir_divide(b, squares, ex_of(b, squares, ex_given(o->src, o->what, x->type->dtype, rest > 0 ? rest : 0)));
+    return ir_divide(b, squares, ex_of(b, squares, rest));
 }
 static ir_value *deviation(over *o, ir_value *x) {
     return ex_root(o->b, variance(o, x));

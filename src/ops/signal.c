@@ -82,7 +82,8 @@ xt_tensor xt_fftfreq_at(const xt_src *src, int64_t n, double d, bool half) {
     int64_t count = half ? n / 2 + 1 : n;
     ir_value *i = ir_iota(b, ir_tensor(XT_F32, 1, &count), 0);
     if (!half) i = ex_pick(b, ex_is(b, i, IR_GE, (double)((n + 1) / 2)), ex_plus(b, i, -(double)n), i);
-    ex_number step = ex_given(src, "xt_fftfreq", XT_F32, 1 / ((double)n * d));
+    bool data = ex_given(src, "xt_fftfreq", XT_F32, d).data != NULL;
+    ex_number step = ex_derived(src, XT_F32, data, 1 / ((double)n * d));
     return lazy_wrap(ir_multiply(b, i, ex_of(b, i, step)), "xt_fftfreq");
 }
 

@@ -348,6 +348,8 @@ void optim_taken(const xt_src *src, const char *by, xt_optimizer *o);
 void schedule_watch_update(const xt_src *src, const xt_optimizer *o); /* it is about to step */
 /* it ends; of so many passes over loaders that have ended while it trained */
 void schedule_watch_end(const xt_optimizer *o, int64_t passes);
+/* a fit ends whose task steps its optimizers itself, after so many epochs */
+void schedule_watch_manual(const xt_optimizer *o, int64_t epochs);
 
 /* --- schedule.c --- */
 void schedule_poll(xt_optimizer *o); /* applies values that have arrived (plateau) */

@@ -67,6 +67,12 @@ bool callback_is(const xt_callback *c, const xt_callback_desc *kind) {
     return strcmp(c->d.name, kind->name) == 0 && c->d.free_user == kind->free_user;
 }
 
+bool callback_leads(const xt_trainer *t, const xt_callback_desc *kind, const void *user) {
+    for (size_t i = 0; i < t->n_callbacks; i++)
+        if (!t->callbacks[i]->own && callback_is(t->callbacks[i], kind)) return t->callbacks[i]->user == user;
+    return true;
+}
+
 void callback_insert(xt_trainer *t, xt_callback *c) {
     size_t at = t->n_callbacks;
     if (c->taken) {

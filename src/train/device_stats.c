@@ -41,6 +41,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     return callback_needs_logger(t, "xt_device_stats");
 }
 
+static const xt_callback_desc desc;
 static void row(xt_trainer *t, void *user) {
     static const char *const names[] = {"device/memory_mib", "device/memory_peak_mib", "host/rss_mib",
                                         "host/cpu_percent", "host/memory_percent"};
@@ -51,7 +52,8 @@ static void row(xt_trainer *t, void *user) {
                        wall > m->wall_ns ? 100.0 * (double)(cpu - m->cpu_ns) / (double)(wall - m->wall_ns) : 0,
                        machine_percent()};
     *m = (stats){cpu, wall};
-    if (world_get()->rank == 0) xt_trainer_log_host(t, (int)BASE_COUNT(names), names, values);
+    if (world_get()->rank == 0 && callback_leads(t, &desc, user))
+        xt_trainer_log_host(t, (int)BASE_COUNT(names), names, values);
 }
 
 static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc),

@@ -55,6 +55,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass kind, xt_loader
         log_emit(stage, false, t->global_step); /* values logged with on_step: of the last batch */
         log_emit(stage, true, t->global_step);
     }
+    t->pass_batch = lazy_position_of_thread()->batch;
     log_set_stage(LOG_TRAIN);
     log_set_place(LOG_NOWHERE, stage);
     xt_no_grad_end_at(NULL);

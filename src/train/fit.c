@@ -303,6 +303,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     ok = ok && fit_epochs(t, src);
     log_set_place(LOG_NOWHERE, LOG_TRAIN);
     stopping_end(t);
+    if (ok) schedules_end(t);
     end_fit(t, ok);
     loader_return(&outer);
     lazy_position_of_thread()->step = 0;

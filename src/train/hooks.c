@@ -50,6 +50,15 @@ void hooks_begin(xt_trainer *t, train_pass pass) {
         log_between_send(t->global_step);
 }
 
+/* What is logged behind a pass is of that pass, whose own values have its last batch in their row. */
+static void send_of_pass(const xt_trainer *t) {
+    lazy_position *at = lazy_position_of_thread();
+    int64_t batch = at->batch;
+    at->batch = t->pass_batch;
+    log_between_send(t->global_step);
+    at->batch = batch;
+}
+
 void hooks_end(xt_trainer *t, train_pass pass) {
     may_log(pass);
     switch (pass) {
@@ -60,13 +69,13 @@ void hooks_end(xt_trainer *t, train_pass pass) {
     case PASS_VALIDATE:
         TASK_CALL(t, on_validation_epoch_end, t->epoch);
         TRAIN_CALL_OWN(t, true, validation_end, t);
-        log_between_send(t->global_step);
+        send_of_pass(t);
         TRAIN_CALL_OWN(t, false, validation_end, t);
         break;
     case PASS_TEST:
         TASK_TELL(t, on_test_end);
         TRAIN_CALL_OWN(t, true, test_end, t);
-        log_between_send(t->global_step);
+        send_of_pass(t);
         TRAIN_CALL_OWN(t, false, test_end, t);
         break;
     case PASS_PREDICT:

@@ -26,7 +26,7 @@ static void row(xt_trainer *t, void *user) {
     const char *names[MOST];
     double rates[MOST];
     int n = 0;
-    (void)user;
+    if (!callback_leads(t, &lr_monitor_desc, user)) return;
     for (int k = 0; k < t->n_opts; k++) {
         int groups = xt_optimizer_groups(t->opts[k]);
         kind_name(t, k, kind);
@@ -46,5 +46,7 @@ const xt_callback_desc lr_monitor_desc = {
     .struct_size = sizeof(xt_callback_desc), .name = "lr_monitor", .fit_start = fit_start, .row = row};
 
 xt_callback *xt_lr_monitor(void) {
-    return callback_make(&lr_monitor_desc, NULL);
+    xt_callback *c = callback_make(&lr_monitor_desc, NULL);
+    if (c) c->user = c; /* it has no state: which of several it is */
+    return c;
 }

@@ -19,8 +19,9 @@ void monitors_begin(const xt_trainer *t) {
             (strncmp(name, "val/", 4) != 0 && strncmp(name, "val_", 4) != 0))
             continue;
         log_msg(XT_SEV_WARNING, "xt_%s watches %s, but this fit does not validate: %s", t->callbacks[i]->d.name, name,
-                t->task->validation_step ? "the validation loader that xt_fit was given is NULL"
-                                         : "the task has no .validation_step");
+                !t->task->validation_step     ? "the task has no .validation_step"
+                : t->o.limit_val_batches == 0 ? "limit_val_batches = 0 leaves validations out"
+                                              : "the validation loader that xt_fit was given is NULL");
     }
 }
 

@@ -1,5 +1,6 @@
 /* Learning rate schedules in the fit loop: the optimizer carries them; each is stepped after every optimizer step or
- * epoch, as it says. Plateau schedules go by a logged value, the mean over the ranks of what each has, so that all take
+ * epoch, as it says, but where the task optimizes by itself: then who steps the optimizers steps their schedules.
+ * Plateau schedules go by a logged value, the mean over the ranks of what each has, so that all take
  * the same rate. */
 #include <math.h>
 
@@ -53,7 +54,8 @@ static void step_those_of(xt_trainer *t, const xt_optimizer *opt, xt_interval in
 }
 
 static void step_all(xt_trainer *t, xt_interval interval) {
-    for (int i = 0; i < t->n_opts && !t->rates_taken; i++) step_those_of(t, t->opts[i], interval);
+    for (int i = 0; i < t->n_opts && !t->rates_taken && !t->task->manual_optimization; i++)
+        step_those_of(t, t->opts[i], interval);
 }
 
 void schedules_step(xt_trainer *t) {
@@ -61,4 +63,8 @@ void schedules_step(xt_trainer *t) {
 }
 void schedules_epoch(xt_trainer *t) {
     step_all(t, XT_EACH_EPOCH);
+}
+
+void schedules_end(const xt_trainer *t) {
+    for (int i = 0; i < t->n_opts && t->task->manual_optimization; i++) schedule_watch_manual(t->opts[i], t->epoch);
 }

@@ -129,7 +129,7 @@ static double mfu_of(monitor *m, const thr_stats *s) {
 static void row(xt_trainer *t, void *user) {
     monitor *m = user;
     thr_stats s;
-    if (!thr_get(&m->w, &s)) return;
+    if (!callback_leads(t, &throughput_desc, user) || !thr_get(&m->w, &s)) return;
     const char *names[THR_VALUES];
     double values[THR_VALUES], mfu = mfu_of(m, &s);
     if (mfu > 0) t->mfu = mfu;

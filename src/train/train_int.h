@@ -139,6 +139,7 @@ struct xt_trainer {
     int64_t val_limits[7];
     size_t n_vals;
     int val_index; /* of the loader validated on: 0 = `val` */
+    int64_t pass_batch; /* the last one of the newest validation or test */
     int64_t validated_ns; /* when the last validation ended */
     bool validated; /* this fit has had a validation */
     xt_tensor loss_state; /* [2] first and last loss, written by the steps' programs, read once at the end */
@@ -282,6 +283,9 @@ xt_status callback_needs_logger(const xt_trainer *t, const char *who); /* an err
 xt_callback *callback_make(const xt_callback_desc *d, void *user); /* frees user when it fails */
 void callback_insert(xt_trainer *t, xt_callback *c); /* checkpoints stay last */
 bool callback_is(const xt_callback *c, const xt_callback_desc *kind);
+/* Of the library's callbacks of that kind the first: what is added twice, by the program and by --callbacks, writes its
+ * columns once. */
+bool callback_leads(const xt_trainer *t, const xt_callback_desc *kind, const void *user);
 xt_status
 callbacks_built_in(xt_trainer *t); /* built_in_callbacks.c: adds the default ones: summary, bar, last checkpoint */
 /* Built-in kinds, for callback_is and for the default ones. */
@@ -350,9 +354,10 @@ bool stopping_check(xt_trainer *t); /* all ranks meet; true: the fit ends here *
 int stopping_result(xt_trainer *t, const char *checkpoint); /* 128 + the signal, after saying so; 0 without one */
 int64_t stopping_elapsed(const xt_trainer *t); /* nanoseconds of training, resumed ones included */
 
-/* schedules.c: those of the interval; errors become pending. */
+/* schedules.c: those of the interval; errors become pending. With .manual_optimization the program steps them. */
 void schedules_step(xt_trainer *t);
 void schedules_epoch(xt_trainer *t);
+void schedules_end(const xt_trainer *t); /* of a fit */
 
 /* agree.c: the ranks have the same lengths; s: this rank's own error so far, which is given back */
 xt_status train_agree(const xt_trainer *t, xt_status s);

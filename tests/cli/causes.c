@@ -232,6 +232,38 @@ static void read_early(void) {
     }
 }
 
+/* Each is a value that is read, whatever the other one of the line is. */
+static void read_two(void) {
+    double sum = 0;
+    for (int i = 0; i < 2; i++) {
+        xt_tensor x = xt_reshape(some(16), 8, 2);
+        sum += xt_item(xt_sum(xt_log_e(xt_add(x, 1)))) + xt_item(xt_sum(xt_cast(xt_gt(x, 0.5), XT_F32))); /* @two */
+        xt_mark_step();
+    }
+    printf("%g\n", sum);
+}
+
+/* What a size leaves of the correction is no number of the program's. */
+static void deviation(void) {
+    for (int i = 0; i < 3; i++) {
+        int n = 8 - i % 2;
+        xt_when_ready(xt_add(xt_std(some(n)), xt_max(xt_fftfreq(n, 0.5))), NULL, NULL);
+        xt_mark_step();
+    }
+    told_compiles();
+}
+
+/* A size that the last batch has made data: the others' program is made in the next pass. */
+static void data_since(void) {
+    for (int i = 0; i < 8; i++) {
+        int n = i % 4 == 3 ? 4 : 8;
+        xt_tensor x = xt_from_data(numbers, XT_F32, 1, ((const int64_t[]){n}));
+        xt_when_ready(xt_div(xt_sum(xt_exp(x)), n), NULL, NULL); /* @since */
+        xt_mark_step();
+    }
+    told_compiles();
+}
+
 static void print(void) {
     for (int i = 0; i < 3; i++) {
         xt_tensor y = xt_exp(some(8)), s = xt_sum(y);
@@ -812,6 +844,9 @@ int train(const char *what) {
                {"order", order},
                {"evicted", evicted},
                {"read", read_early},
+               {"read_two", read_two},
+               {"deviation", deviation},
+               {"since", data_since},
                {"print", print},
                {"checkpoint", checkpoint},
                {"loader", loader},

@@ -78,6 +78,13 @@ order       ^compile 2: .* why: other ops: sine f32\[16\] at @sine instead of ex
 evicted     ^compile 4: .* for xt_mark_step at @evicted, step 3 . why: cache evicted: .* raise XT_CACHE_ENTRIES
 read        ^compile 1: program 1 for value read .xt_item. at @read, step 0 . why: value read: xt_item at @read reads
             a value before its step has ended
+read_two    ^compile 2: .* why: value read: xt_item at @two reads a value before its step has ended: it needs a
+            program for itself: xt_when_ready
+deviation   ^compiles: 2$
+since       ^compile 2: .* why: shape change: value \[8\] became \[4\]
+since       ^compile 3: .* step 4 . why: new scalar constant: the number at @since changed from 8 to 4: it was a
+            constant of program 1 and is data from now on
+since       ^compiles: 3$
 print       ^compile 2: .* why: print: xt_master_printf at @print asks for a value that program 1 does not give
 checkpoint  ^compile 1: program 1 for checkpoint at @checkpoint, step 0
 loader      ^compile 2: program 2 for loader at @loader, step 3 . why: shape change: batch \[4,2\] became \[2,2\] at
@@ -175,7 +182,7 @@ for p in $builds; do
         row=$((row + 1))
         [ "$p" != o2 ] && [ $((row % 4)) != 0 ] && continue
         for mark in first shape dims evaluates alog blog constant keep flag cast_in cast mode turned dtype axis place \
-            sine exponential evicted read print checkpoint loader micro assigned sized built row sampled \
+            sine exponential evicted read two since print checkpoint loader micro assigned sized built row sampled \
             endless assign momentum bound cut h0 cell wait carry zeros listed loop adam sgd mid lora \
             power open decoded window behind other_loader named freeze unfreeze odd even second narrow also not \
             swap roll scale turns along ema put end; do

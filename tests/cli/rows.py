@@ -719,6 +719,10 @@ static void loop_LOOP(void) {
     def where(self):
         return (self.updates, self.epoch, self.batch, self.samples)
 
+    def behind(self, where, loader):
+        """Behind a pass over it: at the pass's last batch, as the pass's own row."""
+        return where[:2] + (len(loader.sizes) - 1,) + where[3:]
+
     def evaluate(self, stage, loader, hooks, epoch):
         newest, sums = {}, {}
         for i, self.size in enumerate(loader.sizes):
@@ -734,7 +738,7 @@ static void loop_LOOP(void) {
     def validate(self):
         self.between(1, "on_validation_epoch_start", self.where())
         self.evaluate(1, self.val, ["validation_step", "on_validation_batch_end"], self.epoch)
-        self.between(1, "on_validation_epoch_end", self.where())
+        self.between(1, "on_validation_epoch_end", self.behind(self.where(), self.val))
 
     def walk(self):
         self.n = self.updates = self.samples = self.epoch = self.batch = self.window = 0
@@ -786,7 +790,7 @@ static void loop_LOOP(void) {
         after = (self.updates, self.epochs, last, self.samples)
         self.between(2, "on_test_start", after)
         self.evaluate(2, self.test, ["test_step"], self.epochs)
-        self.between(2, "on_test_end", after)
+        self.between(2, "on_test_end", self.behind(after, self.test))
         return self.rows
 
 

@@ -499,6 +499,58 @@ static void manual_optimization_steps_by_itself(void **state) {
     says("the task optimizes by itself");
 }
 
+/* Who steps the optimizers steps their schedules: the trainer does not do it as well. */
+static xt_scheduler *scheduled;
+static double rate_then;
+static int configure_scheduled(xt_module *m, xt_optimizer **out, int max, void *user) {
+    int n = configure_two(m, out, max, user);
+    scheduled = xt_step_schedule(out[0], .step_size = 1, .gamma = 0.5);
+    return n;
+}
+static void step_schedule(xt_module *m, int64_t epoch, void *user) {
+    (void)m, (void)epoch, (void)user;
+    xt_schedule_step(scheduled);
+    rate_then = xt_optimizer_lr(both[0]);
+}
+static void note_rate(xt_module *m, int64_t epoch, void *user) {
+    (void)m, (void)epoch, (void)user;
+    rate_then = xt_optimizer_lr(both[0]);
+}
+
+static void manual_optimization_steps_its_schedules(void **state) {
+    (void)state;
+    xt_task manual = {.net = two,
+                      .training_step = alternate,
+                      .configure_several = configure_scheduled,
+                      .on_train_epoch_end = step_schedule,
+                      .manual_optimization = true};
+    str_clear(&said);
+    assert_int_equal(xt_fit(TRAINER(.max_epochs = 3), &manual, data(8, 2, XT_ON), NULL), 0);
+    assert_true(fabs(rate_then - 0.0125) < 1e-9);
+    assert_null(strstr(str_cstr(&said), "schedule"));
+    xt_finish();
+    manual.on_train_epoch_end = note_rate;
+    assert_int_equal(xt_fit(TRAINER(.max_epochs = 3), &manual, data(8, 2, XT_ON), NULL), 0);
+    assert_true(fabs(rate_then - 0.1) < 1e-9);
+    says("has never stepped");
+    says("With .manual_optimization the task steps its schedules");
+}
+
+/* A validation that the program has left out is no missing loader. */
+static void a_watched_value_without_validations(void **state) {
+    (void)state;
+    xt_task validated = task;
+    validated.validation_step = val_step;
+    xt_trainer *t = TRAINER(.max_epochs = 1, .limit_val_batches = 0);
+    xt_trainer_add(t, xt_early_stopping(.monitor = "val/w"));
+    str_clear(&said);
+    int code = xt_fit(t, &validated, data(4, 2, XT_ON), data(2, 2, XT_ON));
+    assert_true(code == 0 || code == 1); /* what early stopping does without its value is its own test */
+    says("watches val/w, but this fit does not validate: limit_val_batches = 0 leaves validations out");
+    assert_null(strstr(str_cstr(&said), "is NULL"));
+    xt_clear_error();
+}
+
 /* The trainer does both itself: a second call would double every gradient and be seen by nobody. A loss of several
  * elements is told where it was made. */
 static int mistake, mistake_line;
@@ -644,6 +696,8 @@ int main(void) {
         T(samples_come_at_their_interval),
         T(hooks_run_in_order),
         T(manual_optimization_steps_by_itself),
+        T(manual_optimization_steps_its_schedules),
+        T(a_watched_value_without_validations),
         T(mistakes_of_an_automatic_step_are_told),
         cmocka_unit_test(the_steepest_fall_is_suggested),
         T(the_range_test_leaves_nothing_behind),

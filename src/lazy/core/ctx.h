@@ -115,6 +115,7 @@ typedef struct lazy_requester { /* who wants a value out of a step's program, fo
     const char *what; /* "xt_master_printf"; NULL: a state or gradient gets a new value */
     src_id src;
     src_id made; /* the line that made the value, where another one asks for it */
+    bool off; /* in other steps of the same program, but not in this one (superset.c) */
 } lazy_requester;
 
 typedef struct lazy_assigned { /* xt_assign gave a state a new value, for reports */
@@ -178,6 +179,7 @@ typedef struct lazy_batch_of { /* the batch that came last */
 typedef struct lazy_flags { /* switches that change what is recorded */
     bool no_grad; /* and no backward pass: optimizers turn gradients off for themselves */
     bool backward; /* of a trace: xt_backward was called */
+    src_id backward_at, updated_at; /* of a trace: the last calls of xt_backward and of an optimizer's step */
     xt_dtype autocast;
     uint64_t mode; /* which modules are in evaluation mode, as one number */
     int64_t freezes; /* calls that froze or unfroze parameters which steps had used */
@@ -389,8 +391,8 @@ ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b, const lazy_loop *until);
 /* How often what is recorded now runs in that time. */
 uint32_t lazy_loop_runs(const lazy_ctx *c, const lazy_loop *until);
 
-/* The number at this line became data in this step (scalar.c). */
-bool lazy_number_changed(src_id at, double *out_was, double *out_now);
+/* A number at this line has become data, the last one in that step (scalar.c). */
+bool lazy_number_changed(src_id at, int64_t *out_step, double *out_was, double *out_now);
 
 /* --- uploads (scalar.c, state.c) --- */
 xt_status lazy_upload_pack(lazy_ctx *c, lazy_pack *p);

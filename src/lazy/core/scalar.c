@@ -89,23 +89,33 @@ xt_tensor lazy_scalar_from(const xt_src *src, xt_dtype dtype, double (*value)(vo
     return scalar(src, dtype, value(user), value, user);
 }
 
+/* For the reports of the programs that they make, which may come later: the numbers of a validation change in its last
+ * batch, and the others' program is made in the next one. The newest, round about. */
 static __thread struct {
     src_id src;
     int64_t step;
     double was, now;
-} last_change; /* for the report of the program that it makes */
+} changes[64];
+static __thread size_t n_changes;
 
 void lazy_number_became_data(src_id at, double was, double now) {
-    last_change.src = at;
-    last_change.step = lazy_step();
-    last_change.was = was;
-    last_change.now = now;
+    size_t i = n_changes++ % BASE_COUNT(changes);
+    changes[i].src = at;
+    changes[i].step = lazy_step();
+    changes[i].was = was;
+    changes[i].now = now;
 }
 
-bool lazy_number_changed(src_id at, double *out_was, double *out_now) {
-    *out_was = last_change.was;
-    *out_now = last_change.now;
-    return at && last_change.src == at && last_change.step == lazy_step();
+bool lazy_number_changed(src_id at, int64_t *out_step, double *out_was, double *out_now) {
+    for (size_t k = n_changes; at && k > 0 && n_changes - k < BASE_COUNT(changes); k--) {
+        size_t i = (k - 1) % BASE_COUNT(changes);
+        if (changes[i].src != at) continue;
+        *out_step = changes[i].step;
+        if (out_was) *out_was = changes[i].was;
+        if (out_now) *out_now = changes[i].now;
+        return true;
+    }
+    return false;
 }
 
 static double number_at(void *user) {

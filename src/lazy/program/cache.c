@@ -268,6 +268,7 @@ static xt_status load_or_compile(device_client *client, const str *text, const d
     XT_TRY(disk_key(client, text, o, &key));
     XT_TRY(lazy_disk_load(key, client, &p->exec));
     ev->disk_ns = clock_ns() - looked;
+    counter_add(COUNTER_lower_ns, ev->disk_ns);
     if (p->exec) {
         ev->source = LAZY_FROM_DISK;
         counter_add(COUNTER_disk_hits, 1);
@@ -284,10 +285,10 @@ static xt_status load_or_compile(device_client *client, const str *text, const d
     ev->source = LAZY_COMPILED;
     ev->compile_number = ++programs.compiles;
     counter_add(COUNTER_compiles, 1);
-    counter_add(COUNTER_compile_ns, ev->compile_ns);
     began = clock_ns();
     lazy_disk_store(key, p->exec);
     ev->store_ns = clock_ns() - began;
+    counter_add(COUNTER_compile_ns, ev->compile_ns + ev->store_ns);
     return NULL;
 }
 
@@ -487,6 +488,7 @@ static xt_status make_new(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, cons
     p->src = ev->src;
     p->step = ev->step;
     p->forced = ev->forced;
+    p->serves = r->known_as;
     p->debugs = ev->debugs;
     p->last_used = ++programs.clock; /* before it can be evicted as the oldest */
     xt_status s = make(c, r, ev, p);

@@ -2,8 +2,9 @@
  *
  * It holds code that will be executed, so the folder must be ours alone: mode 0700, our owner, no parent that others
  * may write (sticky folders such as /tmp are fine). Files appear whole (temporary name, rename) and carry a checksum; a
- * damaged one is reported, removed, compiled again. XT_CACHE=readonly never writes, XT_CACHE=off never looks. The total
- * stays under XT_CACHE_BYTES: the files not used for longest go first. */
+ * damaged one is reported, removed, compiled again, so nobody waits until one is on the disk. XT_CACHE=readonly never
+ * writes, XT_CACHE=off never looks. The total stays under XT_CACHE_BYTES: the files not used for longest go first. */
+#include "base/file_place.h"
 #include "base/private_file.h"
 #include "lazy/program/program.h"
 
@@ -169,7 +170,7 @@ void lazy_disk_store(hash128 key, device_exec *e) {
             if (s)
                 file_writer_abandon(w);
             else
-                s = file_writer_commit(w);
+                s = file_writer_place(w);
         }
         if (!s) lazy_cache_enforce_cap(checked_folder());
     }

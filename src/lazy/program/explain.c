@@ -1,7 +1,8 @@
-/* Why a program is new: the known program that is most like it, and then, in this order, what the user can do
- * something about: it was dropped from the cache, a value is read too early, a switch was turned, somebody asks for a
- * value in one of the two only, an input has another shape, a number changed, and at last the first op that differs,
- * with both lines.
+/* Why a program is new: the known program from which it differs in the fewest things (explain_nearest.c), and then, in
+ * this order, what the user can do something about: it was dropped from the cache, a value is read too early, a switch
+ * was turned, an input has another shape, somebody asks for a value in one of the two only, a number changed, and at
+ * last the first op that differs, with both lines. Where no known program differs in one thing alone, what comes first
+ * is the cause, and a value that is asked for is told besides.
  *
  * A cause is true when the program would have been known without it: it names what the user's lines did otherwise than
  * in the program compared with, not what that did to the ops. So a step is compared with steps, never with the program
@@ -45,31 +46,6 @@ const char *lazy_why_name(lazy_why w) {
     return w < LAZY_WHY_COUNT ? whys[w].name : "?";
 }
 
-/* The same step on another shape differs early but has the same size. */
-static double likeness(const lazy_node *nodes, size_t n, const lazy_program *p) {
-    explain_list a = explain_list_of(nodes, n), b = explain_list_of(p->nodes, p->n_nodes);
-    size_t same = explain_common_prefix(nodes, n, p->nodes, p->n_nodes), seen = explain_first_other(a, b),
-           longest = n > p->n_nodes ? n : p->n_nodes;
-    double gap = (double)(n > p->n_nodes ? n - p->n_nodes : p->n_nodes - n);
-    return ((double)(same > seen ? same : seen) - gap) / (double)(longest ? longest : 1);
-}
-
-/* A step is compared with steps: a read's program has a part of what its step has, and that it ends there is no
- * cause. */
-static const lazy_program *nearest(const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known,
-                                   bool forced) {
-    const lazy_program *best = NULL;
-    double best_score = 0;
-    for (size_t i = 0; i < n_known; i++) {
-        if (!forced && known[i]->forced) continue;
-        double score = likeness(nodes, n, known[i]);
-        if (best && score <= best_score) continue;
-        best = known[i];
-        best_score = score;
-    }
-    return best;
-}
-
 /* Programs that every run of this kind needs: nothing need be done about them. */
 static const char *expected(const lazy_event *ev, const lazy_flags *now, lazy_program *const *known, size_t n_known) {
     bool evaluated = now->backward, here = false; /* who differentiates evaluates nothing, whatever the mode */
@@ -106,14 +82,31 @@ static bool explain_open_step(str *out, const lazy_flags *now, const lazy_node *
     return true;
 }
 
+static bool has_op_at(explain_list l, src_id line, explain_list other) {
+    for (size_t i = 0; i < l.n; i++) {
+        size_t k = 0;
+        if (l.at[i].src != line || explain_is_small(l.at[i].code)) continue;
+        while (k < other.n && (other.at[k].src != line || other.at[k].code != l.at[i].code)) k++;
+        if (k == other.n) return true;
+    }
+    return false;
+}
+
+/* A line that reads several values, each made by other ops of that line: each is a value read, and none a changed one.
+ */
+static bool is_another_read(const lazy_node *nodes, size_t n, const lazy_program *p, src_id line) {
+    explain_list a = explain_list_of(nodes, n), b = explain_list_of(p->nodes, p->n_nodes);
+    return has_op_at(a, line, b) && has_op_at(b, line, a);
+}
+
 /* A read that needs one program more each time: what is different about its value says more than that it is read. */
 static bool explain_read(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, lazy_program *const *known,
                          size_t n_known, lazy_event *ev) {
     lazy_program **same = base_malloc((n_known + 1) * sizeof *same);
     const lazy_program *best =
-        same && ev->src ? nearest(nodes, n, same, of_line(known, n_known, ev->src, same), true) : NULL;
+        same && ev->src ? explain_nearest_read(nodes, n, same, of_line(known, n_known, ev->src, same)) : NULL;
     base_free(same);
-    if (!best) return false;
+    if (!best || is_another_read(nodes, n, best, ev->src)) return false;
     ev->why = explain_inputs(out, now, nodes, n, best, &ev->advice);
     if (!ev->why && explain_open_step(out, now, nodes, n, best, ev)) ev->why = LAZY_WHY_OTHER_STEP;
     if (!ev->why) ev->why = explain_ops(out, nodes, n, best, &ev->advice);
@@ -146,23 +139,48 @@ static lazy_why explain_acts(str *out, const lazy_flags *now, const lazy_node *n
     return LAZY_WHY_KNOWN;
 }
 
+/* What is told besides the cause: that the window of a micro-batch, or a short batch, needs a program takes no blame
+ * off the line that asks for a value. */
+static bool tells_besides(lazy_why why) {
+    return why == LAZY_WHY_ACCUMULATION || why == LAZY_WHY_SHAPE || why == LAZY_WHY_DTYPE;
+}
+
 static void explain_step(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r,
                          const lazy_program *best, lazy_program *const *known, size_t n_known, lazy_event *ev) {
     char at[256];
     bool same = n == best->n_nodes && explain_common_prefix(nodes, n, best->nodes, best->n_nodes) == n, settled;
     ev->why = explain_acts(out, now, nodes, n, r, best, ev, &settled);
-    if (!ev->why && (!r->known_as || explain_asks_anew(r, known, n_known))) ev->why = explain_outputs(out, r, best);
-    if (r->known_as && !ev->why)
-        ev->why = explain_superset(out, r, explain_other_requesters(r, best), best->number, &ev->advice);
-    else if (!same && !settled) {
+    lazy_why acts = ev->why, other = LAZY_WHY_KNOWN;
+    if (!same && (!settled || acts == LAZY_WHY_ACCUMULATION)) {
+        str inputs = STR_INIT;
+        const char *advice = NULL;
+        other = explain_inputs(&inputs, now, nodes, n, best, &advice);
+        const char *joint = !acts ? "" : settled ? "; besides, " : "; first difference: ";
+        if (other) str_printf(out, "%s%s", joint, str_cstr(&inputs));
+        str_free(&inputs);
+        if (!acts) ev->why = other, ev->advice = advice;
+        if (acts && other) ev->advice = NULL;
+    }
+    if ((!ev->why && !r->known_as) || (tells_besides(ev->why) && now->backward == best->flags.backward)) {
+        str besides = STR_INIT;
+        lazy_why w = explain_outputs(&besides, r, best);
+        if (w) str_printf(out, "%s%s", ev->why ? "; besides, " : "", str_cstr(&besides));
+        str_free(&besides);
+        if (!ev->why) ev->why = w;
+    }
+    if (!ev->why && !r->known_as && best->serves && explain_same_own_ops(nodes, n, best))
+        ev->why = explain_combination(out, r);
+    if (r->known_as && !ev->why) ev->why = explain_superset(out, nodes, n, r, best, known, n_known, &ev->advice);
+    bool asked = r->known_as && !acts && !other && ev->why; /* its ops are those of other steps too */
+    if (!same && !settled && !other && !asked) {
         if (out->len) str_append(out, "; first difference: ");
-        lazy_why w = explain_inputs(out, now, nodes, n, best, &ev->advice);
-        if (!w) w = explain_ops(out, nodes, n, best, &ev->advice);
+        lazy_why w = explain_ops(out, nodes, n, best, &ev->advice);
         if (!ev->why)
             ev->why = w;
         else
             ev->advice = NULL;
     }
+    if (r->known_as && !asked) str_append(out, "; it has all that steps ask for under an `if`");
     if (same && !out->len) {
         ev->why = LAZY_WHY_STATES;
         str_printf(out, "program %lld computes the same values, but other states get them", (long long)best->number);
@@ -176,7 +194,7 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
     static __thread char text[1024];
     char at[256];
     str out = STR_INIT;
-    const lazy_program *best = nearest(nodes, n, known, n_known, ev->forced);
+    const lazy_program *best = ev->forced ? NULL : explain_nearest_step(now, nodes, n, r, known, n_known);
     ev->advice = NULL;
     if (ev->why == LAZY_WHY_EVICTED) {
         str_append(&out, "it was known, but the cache in memory dropped it");

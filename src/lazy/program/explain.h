@@ -1,5 +1,6 @@
-/* Why a program is new, in parts: words (explain_words.c), who asks for its values (explain_outputs.c), what its inputs
- * and ops are (explain_ops.c), what the user's calls did (explain_calls.c); explain.c chooses among them.
+/* Why a program is new, in parts: what it is compared with (explain_nearest.c), words (explain_words.c), who asks for
+ * its values (explain_outputs.c), what its inputs and ops are (explain_ops.c), what the user's calls did
+ * (explain_calls.c); explain.c chooses among them.
  *
  * A part compares the nodes of a trace with one known program. It appends what it found to `out` and gives the kind, or
  * gives LAZY_WHY_KNOWN (false) and appends nothing. *advice stays as it is where the kind's own words will do. */
@@ -25,6 +26,35 @@ size_t explain_common_prefix(const lazy_node *a, size_t na, const lazy_node *b, 
  * cause. */
 size_t explain_first_other(explain_list a, explain_list b);
 
+/* They come and go with numbers that become data, and with shapes that fit. */
+bool explain_is_small(ir_opcode code);
+typedef struct explain_count { /* of the same op at the same line */
+    src_id src;
+    ir_opcode code;
+    size_t n;
+    const lazy_node *one;
+} explain_count;
+typedef struct explain_counts {
+    explain_count *at; /* base_free; NULL: no memory */
+    size_t n;
+} explain_counts;
+/* What xt_log leaves for the host, by its path: its ops say which names there are. */
+bool explain_is_log(const lazy_node *n);
+/* Of all but the small ones and a log's own, sorted by line and code; of_step: of those that are the step's own. */
+explain_counts explain_count_ops(explain_list l, bool of_step);
+/* All lines of b but those are among those of a. */
+bool explain_has_places(const explain_counts *a, const explain_counts *b, const src_id *but, size_t n_but);
+bool explain_same_counts(const explain_counts *a, const explain_counts *b);
+bool explain_share_places(const explain_counts *a, const explain_counts *b); /* or one of them has none */
+
+/* --- what it is compared with --- */
+const lazy_program *explain_nearest_step(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r,
+                                         lazy_program *const *known, size_t n_known);
+/* Apart from what is asked for or assigned. */
+bool explain_same_own_ops(const lazy_node *nodes, size_t n, const lazy_program *p);
+/* Of reads. */
+const lazy_program *explain_nearest_read(const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known);
+
 /* --- words --- */
 /* "add fc f32[8,4] at a.c:3", with attributes on request. */
 void explain_describe(str *out, const lazy_node *n, bool with_text);
@@ -35,15 +65,22 @@ void explain_became(str *out, const lazy_node *now, const lazy_node *was, int64_
 void explain_dims(str *out, const ir_type *now, const ir_type *was);
 
 /* --- who asks --- */
-bool explain_asks_anew(const lazy_roots *r, lazy_program *const *known, size_t n_known);
+/* Does it ask for what p does not give, or the other way round? */
 bool explain_other_requesters(const lazy_roots *r, const lazy_program *p);
 lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_program *p);
-lazy_why explain_superset(str *out, const lazy_roots *r, bool asked, int64_t program, const char **advice);
+/* This step has a program of its own, and there is one for all that steps ask for. */
+lazy_why explain_combination(str *out, const lazy_roots *r);
+/* Nothing where the steps of `best` ask for the same, and do something else. */
+lazy_why explain_superset(str *out, const lazy_node *nodes, size_t n_nodes, const lazy_roots *r,
+                          const lazy_program *best, lazy_program *const *known, size_t n_known, const char **advice);
 
 /* --- inputs and ops --- */
 /* flags NULL: without advice that depends on them */
 lazy_why explain_inputs(str *out, const lazy_flags *flags, const lazy_node *a, size_t na, const lazy_program *p,
                         const char **advice);
+/* The newest step in which a number at one of its lines became data; -1: none did. */
+int64_t explain_number_changed(explain_list l);
+bool explain_other_inputs(const lazy_node *a, size_t na, const lazy_program *p);
 /* What xt_keep has kept comes in for the first time, or more of it. */
 lazy_why explain_kept(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice);
 /* The same lines, which came another number of times. */
@@ -57,9 +94,12 @@ bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64
 lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p,
                        const char **advice);
 /* xt_assign gives values to other states. */
+bool explain_other_states(const lazy_roots *r, const lazy_program *p);
 bool explain_states(str *out, const lazy_roots *r, const lazy_program *p);
 /* Parameters that only one of the two steps has. */
 bool explain_parameters(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);
+/* Two steps that differentiate have other places in a window of micro-batches. */
+bool explain_accumulates(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);
 lazy_why explain_accumulation(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);
 bool explain_other_step(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, src_id end);
 

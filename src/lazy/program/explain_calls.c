@@ -150,6 +150,11 @@ static const lazy_assigned *assigned_more(const lazy_assigned *list, size_t n, c
     return found;
 }
 
+bool explain_other_states(const lazy_roots *r, const lazy_program *p) {
+    return assigned_more(r->assigned, r->n_assigned, p->assigned, p->n_assigned) ||
+           assigned_more(p->assigned, p->n_assigned, r->assigned, r->n_assigned);
+}
+
 bool explain_states(str *out, const lazy_roots *r, const lazy_program *p) {
     char here[256], there[256];
     const lazy_assigned *more = assigned_more(r->assigned, r->n_assigned, p->assigned, p->n_assigned),
@@ -175,6 +180,11 @@ static bool reads_gradients(const lazy_node *nodes, size_t n) {
     return false;
 }
 
+bool explain_accumulates(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p) {
+    return now->backward && p->flags.backward &&
+           (now->updates != p->flags.updates || reads_gradients(nodes, n) != reads_gradients(p->nodes, p->n_nodes));
+}
+
 /* Gradients of several backward passes make one update: the micro-batches differ in what happens with them. */
 lazy_why explain_accumulation(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n,
                               const lazy_program *p) {
@@ -184,8 +194,7 @@ lazy_why explain_accumulation(str *out, const lazy_flags *now, const lazy_node *
         return LAZY_WHY_ACCUMULATION;
     }
     bool adds = reads_gradients(nodes, n), added = reads_gradients(p->nodes, p->n_nodes);
-    if (!now->backward || !p->flags.backward || (now->updates == p->flags.updates && adds == added))
-        return LAZY_WHY_KNOWN;
+    if (!explain_accumulates(now, nodes, n, p)) return LAZY_WHY_KNOWN;
     bool several = now->updates > 1 || p->flags.updates > 1;
     if (several)
         str_printf(out, "this step has %d optimizer step%s and that of program %lld has %d", now->updates,

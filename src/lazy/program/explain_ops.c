@@ -26,20 +26,43 @@ static const char *advice_of_shape(const lazy_node *now, const lazy_node *was, c
     return "each batch size is a program";
 }
 
-/* The first input of another type; packs of numbers come and go with the ops that use them. */
+/* Inputs that come and go with what is done, and are of a size that says nothing new: packs of numbers, what xt_log
+ * leaves for the host (as large as it has names), gradients and optimizers' states (as large as parameters). */
+static bool follows_ops(const lazy_node *n) {
+    return is_pack(n) || n->role == LAZY_LOG || n->role == LAZY_GRADIENT || n->role == LAZY_OPTIMIZER;
+}
+
+/* The next input from *i on that has a name, or none: what the step is given. */
+static const lazy_node *next_input(const lazy_node *nodes, size_t n, bool named, size_t *i) {
+    for (; *i < n && explain_is_input(&nodes[*i]); ++*i)
+        if (!follows_ops(&nodes[*i]) && (nodes[*i].path != 0) == named) return &nodes[(*i)++];
+    return NULL;
+}
+
+/* The first two of them that are the same thing in another type: in the order in which the steps meet them, until other
+ * tensors come in, of which the op that wants them says why. Named ones may come and go in between. */
+static bool other_type(const lazy_node *a, size_t na, const lazy_program *p, bool named, const lazy_node **out_now,
+                       const lazy_node **out_was) {
+    size_t i = 0, k = 0;
+    while ((*out_now = next_input(a, na, named, &i))) {
+        size_t here = k;
+        do *out_was = next_input(p->nodes, p->n_nodes, named, &k);
+        while (named && *out_was && (*out_was)->path != (*out_now)->path);
+        if (named && !*out_was) {
+            k = here;
+            continue;
+        }
+        if (!*out_was || (*out_was)->role != (*out_now)->role) return false;
+        if ((*out_was)->type != (*out_now)->type) return true;
+    }
+    return false;
+}
+
+/* The first input of another type. */
 lazy_why explain_inputs(str *out, const lazy_flags *flags, const lazy_node *a, size_t na, const lazy_program *p,
                         const char **advice) {
-    size_t i = 0, k = 0;
-    for (;; i++, k++) {
-        while (i < na && is_pack(&a[i])) i++;
-        while (k < p->n_nodes && is_pack(&p->nodes[k])) k++;
-        if (i >= na || k >= p->n_nodes || !explain_is_input(&a[i]) || !explain_is_input(&p->nodes[k]))
-            return LAZY_WHY_KNOWN;
-        /* other tensors come in: the op that wants them says why */
-        if (a[i].role != p->nodes[k].role || a[i].path != p->nodes[k].path) return LAZY_WHY_KNOWN;
-        if (a[i].type != p->nodes[k].type) break;
-    }
-    const lazy_node *now = &a[i], *was = &p->nodes[k];
+    const lazy_node *now, *was;
+    if (!other_type(a, na, p, false, &now, &was) && !other_type(a, na, p, true, &now, &was)) return LAZY_WHY_KNOWN;
     explain_became(out, now, was, p->number);
     if (now->type->dtype != was->type->dtype) return LAZY_WHY_DTYPE;
     explain_dims(out, now->type, was->type);
@@ -47,19 +70,35 @@ lazy_why explain_inputs(str *out, const lazy_flags *flags, const lazy_node *a, s
     return LAZY_WHY_SHAPE;
 }
 
-/* A number of the caller's that changed in this step: a part of every program before, data (a slice of the step's
- * numbers) in the new one. A number that changes nothing (x to the power of 1) may have had no op at all. */
+bool explain_other_inputs(const lazy_node *a, size_t na, const lazy_program *p) {
+    str ignored = STR_INIT;
+    const char *advice = NULL;
+    bool other = explain_inputs(&ignored, NULL, a, na, p, &advice) != LAZY_WHY_KNOWN;
+    str_free(&ignored);
+    return other;
+}
+
+/* A number of the caller's that changed since p was made: a part of p, data (a slice of the step's numbers) in the new
+ * program. A number that changes nothing (x to the power of 1) may have had no op at all. */
 static bool explain_number(str *out, explain_list a, const lazy_program *p) {
     char at[256];
     double was, now;
+    int64_t step;
     for (size_t i = 0; i < a.n; i++) {
-        if (!lazy_number_changed(a.at[i].src, &was, &now)) continue;
+        if (!lazy_number_changed(a.at[i].src, &step, &was, &now) || (step <= p->step && step != lazy_step())) continue;
         str_printf(out,
                    "the number at %s changed from %g to %g: it was a constant of program %lld and is data from now on",
                    src_text(a.at[i].src, at, sizeof at), was, now, (long long)p->number);
         return true;
     }
     return false;
+}
+
+int64_t explain_number_changed(explain_list l) {
+    int64_t newest = -1, step;
+    for (size_t i = 0; i < l.n; i++)
+        if (lazy_number_changed(l.at[i].src, &step, NULL, NULL) && step > newest) newest = step;
+    return newest;
 }
 
 /* All ops at this path are constants, or none is. */
@@ -85,15 +124,14 @@ static void constant_or_tensor(str *out, const lazy_node *now, int64_t program) 
                constant ? "constant" : "tensor");
 }
 
-/* What xt_log leaves for the host: its size says how many names there are. */
-static bool is_log(const lazy_node *n) {
+bool explain_is_log(const lazy_node *n) {
     return n->path && strcmp(intern_text(n->path), "log") == 0;
 }
 
 static lazy_why explain_log(str *out, const lazy_node *now, const lazy_node *was, const lazy_program *p,
                             const char **advice) {
     char at[256];
-    if (!now || !was || !is_log(now) || !is_log(was)) return LAZY_WHY_KNOWN;
+    if (!now || !was || !explain_is_log(now) || !explain_is_log(was)) return LAZY_WHY_KNOWN;
     const lazy_node *n = now->src == p->src ? was : now; /* what a boundary fills in has its line */
     str_printf(out, "what xt_log writes at %s has other names than in program %lld", src_text(n->src, at, sizeof at),
                (long long)p->number);
@@ -188,12 +226,12 @@ lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_prog
     const lazy_node *now = i < a.n ? &a.at[i] : NULL, *was = i < b.n ? &b.at[i] : NULL;
     lazy_why why = LAZY_WHY_KNOWN;
     bool option = now && was && is_option(now, was, a, b);
-    if (!option) why = explain_kept(out, nodes, n, p, advice);
-    if (!why && !option) why = explain_repeats(out, a, b, p->number, advice);
-    if (!why && explain_number(out, a, p)) {
+    if (explain_number(out, a, p)) {
         why = LAZY_WHY_CONSTANT;
         *advice = "one more program is enough for it; xt_scalar is data from the first step on";
     }
+    if (!why && !option) why = explain_kept(out, nodes, n, p, advice);
+    if (!why && !option) why = explain_repeats(out, a, b, p->number, advice);
     if (!why) why = explain_log(out, now, was, p, advice);
     if (why) return why;
     if (i >= a.n && i >= b.n)

@@ -13,29 +13,46 @@ static const lazy_requester *extra(const lazy_requester *a, size_t n_a, const la
     return NULL;
 }
 
-/* It asks for something that no known program gives. */
-bool explain_asks_anew(const lazy_roots *r, lazy_program *const *known, size_t n_known) {
-    for (size_t i = 0; i < r->n + r->n_also; i++) {
+/* What this step asks for: base_free; NULL: no memory. */
+static lazy_requester *asked(const lazy_roots *r, size_t *out_n) {
+    size_t n = 0;
+    lazy_requester *all = base_malloc((r->n + r->n_also + 1) * sizeof *all);
+    for (size_t i = 0; all && i < r->n + r->n_also; i++) {
         const lazy_requester *a = i < r->n ? &r->requesters[i] : &r->also[i - r->n];
-        bool given = !a->what;
-        for (size_t k = 0; k < n_known && !given; k++)
-            given = times(known[k]->requesters, known[k]->n_requesters, a) > 0;
-        if (!given) return true;
+        if (a->what && !a->off) all[n++] = *a;
     }
-    return false;
+    *out_n = n;
+    return all;
+}
+
+/* It asks for something that no known program gives. */
+static const lazy_requester *asked_anew(const lazy_requester *mine, size_t n, lazy_program *const *known,
+                                        size_t n_known) {
+    for (size_t i = 0; i < n; i++) {
+        bool given = false;
+        for (size_t k = 0; k < n_known && !given; k++)
+            given = times(known[k]->requesters, known[k]->n_requesters, &mine[i]) > 0;
+        if (!given) return &mine[i];
+    }
+    return NULL;
+}
+
+/* A superset's step may leave out what it likes. */
+static const lazy_requester *missed(const lazy_requester *mine, size_t n, const lazy_program *p) {
+    return p->serves ? NULL : extra(p->requesters, p->n_requesters, mine, n);
 }
 
 /* Does it ask for what p does not give, or the other way round? */
 bool explain_other_requesters(const lazy_roots *r, const lazy_program *p) {
     size_t n = 0;
-    for (size_t i = 0; i < r->n + r->n_also; i++) {
-        const lazy_requester *a = i < r->n ? &r->requesters[i] : &r->also[i - r->n];
-        if (!a->what) continue;
-        n++;
-        if (!times(p->requesters, p->n_requesters, a)) return true;
-    }
-    for (size_t i = 0; i < p->n_requesters; i++) n -= p->requesters[i].what != NULL;
-    return n != 0;
+    lazy_requester *mine = asked(r, &n);
+    bool other = mine && (extra(mine, n, p->requesters, p->n_requesters) || missed(mine, n, p));
+    base_free(mine);
+    return other;
+}
+
+static bool prints(const lazy_requester *a) {
+    return strcmp(a->what, "xt_master_printf") == 0 || strcmp(a->what, "xt_print") == 0;
 }
 
 /* A value printed under an `if` makes a program of its own: the line of the print is the cause, whatever
@@ -43,13 +60,11 @@ bool explain_other_requesters(const lazy_roots *r, const lazy_program *p) {
 lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_program *p) {
     char at[256];
     lazy_why why = LAZY_WHY_KNOWN;
-    size_t n = r->n + r->n_also;
-    lazy_requester *mine = base_malloc((n + 1) * sizeof *mine);
+    size_t n = 0;
+    lazy_requester *mine = asked(r, &n);
     if (!mine) return why;
-    memcpy(mine, r->requesters, r->n * sizeof *mine);
-    if (r->n_also) memcpy(mine + r->n, r->also, r->n_also * sizeof *mine);
-    const lazy_requester *more = extra(mine, n, p->requesters, p->n_requesters),
-                         *less = extra(p->requesters, p->n_requesters, mine, n), *who = more ? more : less;
+    const lazy_requester *more = extra(mine, n, p->requesters, p->n_requesters), *less = missed(mine, n, p),
+                         *who = more ? more : less;
     if (more) {
         str_printf(out, "%s at %s asks for a value", more->what, src_text(more->src, at, sizeof at));
         if (more->made && more->made != more->src)
@@ -63,31 +78,55 @@ lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_program *p) {
                    src_text(less->src, at, sizeof at));
         if (less->made && less->made != less->src) str_printf(out, ", made at %s", src_text(less->made, at, sizeof at));
     }
-    if (who)
-        why = strcmp(who->what, "xt_master_printf") == 0 || strcmp(who->what, "xt_print") == 0 ? LAZY_WHY_PRINT
-              : more                                                                           ? LAZY_WHY_NEW_VALUE
-                                                                                               : LAZY_WHY_LOST_VALUE;
+    if (who) why = prints(who) ? LAZY_WHY_PRINT : more ? LAZY_WHY_NEW_VALUE : LAZY_WHY_LOST_VALUE;
     base_free(mine);
     return why;
 }
 
-/* The optional outputs of the step are all known, but not in this combination: `asked`; or the step meets its inputs in
- * another order than the one whose program serves it from now on. */
-lazy_why explain_superset(str *out, const lazy_roots *r, bool asked, int64_t program, const char **advice) {
+static void combination(str *out, const lazy_requester *one) {
     char at[256];
-    const lazy_requester *who = r->n_also ? &r->also[0] : &r->requesters[r->n - 1];
-    if (!asked) {
+    str_append(out, "this step asks for another combination than any before of what steps ask for under an `if`");
+    if (one) str_printf(out, ", as %s at %s does", one->what, src_text(one->src, at, sizeof at));
+}
+
+lazy_why explain_combination(str *out, const lazy_roots *r) {
+    size_t n = 0;
+    lazy_requester *mine = asked(r, &n);
+    combination(out, n ? &mine[0] : NULL);
+    base_free(mine);
+    return LAZY_WHY_NEW_VALUE;
+}
+
+/* The step asks for something that no step before did, or for another combination of what steps ask for; or it meets
+ * its inputs in another order than the one whose program serves it from now on. */
+lazy_why explain_superset(str *out, const lazy_node *nodes, size_t n_nodes, const lazy_roots *r,
+                          const lazy_program *best, lazy_program *const *known, size_t n_known, const char **advice) {
+    char at[256];
+    const lazy_program *before = NULL;
+    bool asks = explain_other_requesters(r, best);
+    for (size_t i = 0; i < n_known && !before; i++)
+        if (known[i]->serves == r->known_as) before = known[i];
+    if (!before && !asks && explain_same_own_ops(nodes, n_nodes, best)) before = best;
+    if (before) {
         str_printf(out,
                    "the step of program %lld read some of its inputs in another order, as something besides was "
                    "recorded before it: from now on one program serves both",
-                   (long long)program);
+                   (long long)before->number);
         *advice = "one more program is enough for it; recording what only some steps have behind what all steps have "
                   "needs none";
         return LAZY_WHY_STATES;
     }
-    str_printf(out,
-               "this step asks for another combination than any before of what steps ask for under an `if`, as %s at "
-               "%s does: from now on one program has all of it, and each step switches off the rest",
-               who->what ? who->what : "a value", src_text(who->src, at, sizeof at));
-    return LAZY_WHY_NEW_VALUE;
+    if (!asks) return LAZY_WHY_KNOWN;
+    size_t n = 0;
+    lazy_requester *mine = asked(r, &n);
+    const lazy_requester *who = mine ? asked_anew(mine, n, known, n_known) : NULL;
+    lazy_why why = who && prints(who) ? LAZY_WHY_PRINT : LAZY_WHY_NEW_VALUE;
+    if (who)
+        str_printf(out, "%s at %s asks for a value that no program before gives", who->what,
+                   src_text(who->src, at, sizeof at));
+    else
+        combination(out, n ? &mine[0] : NULL);
+    str_append(out, ": from now on one program has all of it, and each step switches off the rest");
+    base_free(mine);
+    return why;
 }

@@ -68,46 +68,69 @@ lazy_why explain_kept(str *out, const lazy_node *nodes, size_t n, const lazy_pro
 }
 
 /* --- loops in the step --- */
-typedef struct op_count {
-    src_id src;
-    ir_opcode code;
-    size_t n;
-    const lazy_node *one;
-} op_count;
-
-/* They come and go with numbers that become data, and with shapes that fit. */
-static bool is_small(ir_opcode code) {
+bool explain_is_small(ir_opcode code) {
     return code == OP_constant || code == OP_slice || code == OP_reshape || code == OP_broadcast_in_dim ||
            code == OP_convert;
 }
 
 static int by_place(const void *a, const void *b) {
-    const op_count *x = a, *y = b;
+    const explain_count *x = a, *y = b;
     if (x->src != y->src) return x->src < y->src ? -1 : 1;
     return x->code < y->code ? -1 : x->code > y->code;
 }
 
-/* Sorted, each place once. base_free; NULL: no memory. */
-static op_count *count_ops(explain_list l, size_t *out_n) {
-    op_count *c = base_malloc((l.n + 1) * sizeof *c);
+explain_counts explain_count_ops(explain_list l, bool of_step) {
+    explain_count *c = base_malloc((l.n + 1) * sizeof *c);
     size_t n = 0, k = 0;
-    if (!c) return NULL;
+    if (!c) return (explain_counts){0};
     for (size_t i = 0; i < l.n; i++)
-        if (!is_small(l.at[i].code)) c[n++] = (op_count){l.at[i].src, l.at[i].code, 1, &l.at[i]};
+        if (!explain_is_small(l.at[i].code) && !explain_is_log(&l.at[i]) && (l.at[i].of_step || !of_step))
+            c[n++] = (explain_count){l.at[i].src, l.at[i].code, 1, &l.at[i]};
     qsort(c, n, sizeof *c, by_place);
     for (size_t i = 0; i < n; i++)
         if (k && by_place(&c[k - 1], &c[i]) == 0)
             c[k - 1].n++;
         else
             c[k++] = c[i];
-    *out_n = k;
-    return c;
+    return (explain_counts){c, k};
+}
+
+bool explain_same_counts(const explain_counts *a, const explain_counts *b) {
+    bool same = a->n == b->n;
+    for (size_t i = 0; i < a->n && same; i++) same = by_place(&a->at[i], &b->at[i]) == 0 && a->at[i].n == b->at[i].n;
+    return same;
+}
+
+static bool has_place(const explain_counts *c, src_id line) {
+    for (size_t i = 0; i < c->n && c->at[i].src <= line; i++)
+        if (c->at[i].src == line) return true;
+    return false;
+}
+
+bool explain_share_places(const explain_counts *a, const explain_counts *b) {
+    size_t i = 0, k = 0;
+    while (i < a->n && k < b->n && a->at[i].src != b->at[k].src)
+        if (a->at[i].src < b->at[k].src)
+            i++;
+        else
+            k++;
+    return (i < a->n && k < b->n) || !a->n || !b->n;
+}
+
+bool explain_has_places(const explain_counts *a, const explain_counts *b, const src_id *but, size_t n_but) {
+    for (size_t i = 0; i < b->n; i++) {
+        src_id line = b->at[i].src;
+        bool counts = i == 0 || line != b->at[i - 1].src;
+        for (size_t k = 0; k < n_but; k++) counts = counts && line != but[k];
+        if (counts && !has_place(a, line)) return false;
+    }
+    return true;
 }
 
 /* Of the ops of one line, the first of which are a and b: whether all come in the same ratio, which is not 1. Sums
  * apart (gradients of what is used n times are n-1 of them), where there are others. */
-static bool in_ratio(const op_count *a, size_t na, const op_count *b, size_t nb, const op_count **out_now,
-                     size_t *out_was) {
+static bool in_ratio(const explain_count *a, size_t na, const explain_count *b, size_t nb,
+                     const explain_count **out_now, size_t *out_was) {
     src_id line = a->src;
     bool others = false;
     for (size_t i = 0; i < na && a[i].src == line; i++) others |= a[i].code != OP_add;
@@ -126,8 +149,9 @@ static bool in_ratio(const op_count *a, size_t na, const op_count *b, size_t nb,
 }
 
 /* The last such line of the trace: what a loop's lines call is recorded before them. */
-static const op_count *find_repeat(const op_count *a, size_t na, const op_count *b, size_t nb, size_t *out_was) {
-    const op_count *last = NULL, *one;
+static const explain_count *find_repeat(const explain_count *a, size_t na, const explain_count *b, size_t nb,
+                                        size_t *out_was) {
+    const explain_count *last = NULL, *one;
     size_t was = 0;
     for (size_t i = 0, k = 0; i < na; i++) {
         if (i && a[i].src == a[i - 1].src) continue;
@@ -142,9 +166,9 @@ static const op_count *find_repeat(const op_count *a, size_t na, const op_count 
 
 lazy_why explain_repeats(str *out, explain_list a, explain_list b, int64_t program, const char **advice) {
     if (a.n == b.n || !explain_has_lines(a, b) || !explain_has_lines(b, a)) return LAZY_WHY_KNOWN;
-    size_t na = 0, nb = 0, was = 0;
-    op_count *now = count_ops(a, &na), *then = count_ops(b, &nb);
-    const op_count *one = now && then ? find_repeat(now, na, then, nb, &was) : NULL;
+    size_t was = 0;
+    explain_counts now = explain_count_ops(a, false), then = explain_count_ops(b, false);
+    const explain_count *one = now.at && then.at ? find_repeat(now.at, now.n, then.at, then.n, &was) : NULL;
     bool found = one != NULL;
     if (found) {
         explain_describe(out, one->one, false);
@@ -153,7 +177,7 @@ lazy_why explain_repeats(str *out, explain_list a, explain_list b, int64_t progr
         *advice = "what a loop or an `if` runs another number of times is a program for each number: let it run as "
                   "often in every step, with xt_where or a mask for what is not there";
     }
-    base_free(now);
-    base_free(then);
+    base_free(now.at);
+    base_free(then.at);
     return found ? LAZY_WHY_OPS : LAZY_WHY_KNOWN;
 }

@@ -261,9 +261,33 @@ xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node
 
 enum { LONGEST_TEXT = 160 };
 
+static bool is_assigned(const lazy_ctx *c, const lazy_roots *r, const ir_value *v) {
+    for (size_t i = 0; i < r->n_assigned; i++)
+        if (r->assigned[i].slot < c->n_slots && c->slots[r->assigned[i].slot].value == v) return true;
+    return false;
+}
+
+/* Flags what the step's own states and gradients are made of: what is logged, asked for or assigned comes and goes with
+ * its line. */
+static xt_status flag_own(lazy_ctx *c, const lazy_roots *r) {
+    uint32_t log = intern("log");
+    reach s = {0};
+    bool ok = true;
+    clear_marks(c);
+    for (size_t i = 0; i < r->n && ok; i++) {
+        ir_value *v = r->values[i];
+        bool own = !r->requesters[i].what && !(v->def && v->def->path == log) && !is_assigned(c, r, v);
+        ok = !own || (push_value(v, &s) && follow(&s));
+    }
+    base_free(s.stack);
+    flag_base(c, true);
+    return ok ? NULL : status_oom(s.cap * sizeof *s.stack, "the report of a program");
+}
+
 xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes, size_t n) {
     const ir_block *b = c->b.block;
     size_t k = 0, n_args;
+    XT_TRY(flag_own(c, r));
     /* the nodes are of what it marks, and others mark the trace too (lazy_key_tree) */
     XT_TRY(mark_for_key(c, r, &n_args));
     for (size_t i = 0; i < n_args; i++) {
@@ -278,8 +302,10 @@ xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes
         str_clear(&text);
         ir_op_attrs_print(op, &text);
         if (text.len && text.len < LONGEST_TEXT && !text.failed) nodes[k].text = intern(text.data);
+        nodes[k].of_step = op->out[0].user & LAZY_V_BASE;
         k++;
     }
+    flag_base(c, false);
     str_free(&text);
     return NULL;
 }

@@ -14,6 +14,7 @@ typedef struct lazy_node { /* what a report can say about one op of a known prog
     lazy_role role; /* of an argument */
     src_id kept; /* of an argument: where xt_keep was called for it; 0: nowhere */
     uint32_t text; /* interned: the op's attributes, or the argument's layout; filled in by lazy_describe_nodes */
+    bool of_step; /* likewise: a state or gradient of the step needs it, and not only what is asked for or assigned */
 } lazy_node;
 /* Who is behind a program's ops and inputs, for messages. Counted: a step in flight may outlive its program. */
 typedef struct lazy_origins {
@@ -59,6 +60,7 @@ typedef struct lazy_program {
     size_t n_rank_nodes, cap_rank_nodes;
     size_t rehearsed; /* its number in the rehearsal, from 1 */
     bool forced; /* of a read in the middle of a step */
+    const struct lazy_known_as *serves; /* made for what is known as this; only its address means something */
     bool debugs; /* of what XT_DEBUG=eager or nan looks at */
     bool partitioned; /* runs on all devices of the mesh, each with its part */
 } lazy_program;
@@ -127,7 +129,7 @@ void lazy_sought_free(lazy_sought *w);
 xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, lazy_event *ev, lazy_program **out);
 void lazy_program_release(lazy_program *p);
 void lazy_programs_clear(void);
-/* After a miss: the texts of the nodes that lazy_key listed for r. */
+/* After a miss: the texts of the nodes that lazy_key listed for r, and what they are for. */
 xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes, size_t n);
 /* Why the program of `nodes` with the outputs of r is new: sets why, reason, advice and expected of ev; texts are in
  * static-per-thread storage. */

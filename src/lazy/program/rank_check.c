@@ -276,8 +276,8 @@ static xt_status reads_alone(const lazy_ctx *c, const lazy_program *p, int reade
                       "what the ranks compute together in that step (%s at %s): all ranks must read it, or none before "
                       "the step has ended, as by xt_mark_step() behind xt_optimizer_step (XT_RANK_GUARD=warn goes on) "
                       "[XT302]",
-                      reader, (long long)c->step, other, more, ir_op_infos[p->last_collective.code].name,
-                      src_text(p->last_collective.src, at, sizeof at));
+                      reader, (long long)lazy_shown_step(c->step), other, more,
+                      ir_op_infos[p->last_collective.code].name, src_text(p->last_collective.src, at, sizeof at));
 }
 
 static xt_status differ(const lazy_ctx *c, int a, int b, const char *of_a, const char *of_b, const char *more) {
@@ -285,7 +285,7 @@ static xt_status differ(const lazy_ctx *c, int a, int b, const char *of_a, const
                       "rank %d runs another program in step %lld than rank %d, so their collectives cannot meet; first "
                       "difference: rank %d has %s, rank %d has %s%s. All ranks must record the same "
                       "ops for what they compute together; %s (XT_RANK_GUARD=warn goes on) [XT302]",
-                      b, (long long)c->step, a, a, of_a, b, of_b, more,
+                      b, (long long)lazy_shown_step(c->step), a, a, of_a, b, of_b, more,
                       lazy_spmd() ? "with a mesh they end the same steps and read the same values (xt_item, xt_read, "
                                     "xt_save) in the same order"
                                   : "only what a rank keeps or reads for itself may differ");
@@ -469,9 +469,9 @@ static void note(const lazy_ctx *c, const lazy_program *p, hash128 what, bool re
     const char *op = p->partitioned ? "the mesh's" : ir_op_infos[p->last_collective.code].name;
     snprintf(mine, sizeof mine, "sequence %lld, program %.8s", (long long)ranks.started, key);
     snprintf(text, sizeof text, "%.100s:%d (collectives%s, step %lld, %s%.170s, last %s at %.60s, %d in flight%s%s)",
-             src ? src->file : "?", src ? src->line : 0, reads ? READS : "", (long long)c->step, mine, str_cstr(&begin),
-             op, src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(), *noted_last ? ", after " : "",
-             noted_last);
+             src ? src->file : "?", src ? src->line : 0, reads ? READS : "", (long long)lazy_shown_step(c->step), mine,
+             str_cstr(&begin), op, src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(),
+             *noted_last ? ", after " : "", noted_last);
     coll_run_note(text);
     str_free(&begin);
     char older[sizeof noted_last];

@@ -279,6 +279,7 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
     if (!c || lazy_refuse_second_step(src, "xt_backward") || lazy_in_loop(c, src, "xt_backward")) return;
     lazy_begin(src);
     c->used.backward = true;
+    c->used.backward_at = src_intern(src);
     ir_value *root = root_of(c, src, "xt_backward", loss);
     if (!root || !one_element(root, src, "xt_backward", "take xt_mean or xt_sum of it")) return;
     const lazy_slot *from = lazy_slot_of(c, loss);
@@ -429,6 +430,7 @@ bool xt_grad_of_at(const xt_src *src, xt_tensor root_tensor, int n, const xt_ten
     memset(out_grads, 0, (size_t)n * sizeof *out_grads);
     lazy_forget_left(c);
     c->used.backward = true;
+    c->used.backward_at = src_intern(src);
     lazy_begin(src);
     leaves l = {0};
     size_t *first = base_calloc((size_t)n + 1, sizeof *first);

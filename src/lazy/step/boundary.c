@@ -233,7 +233,7 @@ static void forget_results(boundary *b) {
 
 static bool add_bounds(void *user, ir_value *v, src_id at) {
     boundary *b = user;
-    return add(b, v, -1, NULL, (lazy_requester){"XT_DEBUG=bounds", at, 0}, UINT32_MAX, SIZE_MAX);
+    return add(b, v, -1, NULL, (lazy_requester){.what = "XT_DEBUG=bounds", .src = at}, UINT32_MAX, SIZE_MAX);
 }
 
 static xt_status collect_results(lazy_ctx *c, boundary *b) {
@@ -378,7 +378,7 @@ static void note_place(const lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     char text[720];
     if (world_get()->size < 2) return;
     snprintf(text, sizeof text, "%.100s:%d (%s, step %lld, %d in flight)%s%s", src ? src->file : "?",
-             src ? src->line : 0, lazy_cause_name(cause), (long long)c->step, lazy_in_flight(),
+             src ? src->line : 0, lazy_cause_name(cause), (long long)lazy_shown_step(c->step), lazy_in_flight(),
              *lazy_rank_check_last() ? ", last collectives: " : "", lazy_rank_check_last());
     coll_run_note(text);
 }

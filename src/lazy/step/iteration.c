@@ -205,6 +205,7 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
     it->last_update = (iteration_place){u->at, u->path};
     it->updated = true;
     c->used.updates++;
+    c->used.updated_at = src_intern(src);
     it->op = c->b.block->last;
     it->n_slots = c->n_step_slots;
     it->calls_then = it->n_calls;

@@ -48,7 +48,7 @@ static bool order_requests(lazy_ctx *c, optional_registry *k, const program_grou
         size_t at = c->n_requests;
         for (size_t j = 0; j < st->n_now; j++)
             if (st->now[j].item == i) at = st->now[j].request;
-        lazy_request off = {.value = all[i].values[0], .asked = {all[i].what, all[i].src}};
+        lazy_request off = {.value = all[i].values[0], .asked = {all[i].what, all[i].src, 0, true}};
         if (at == c->n_requests && !VEC_PUSH(c->requests, c->n_requests, c->cap_requests, off)) return false;
         if (!VEC_PUSH(k->order, k->n_order, k->cap_order, at)) return false;
     }
@@ -57,10 +57,15 @@ static bool order_requests(lazy_ctx *c, optional_registry *k, const program_grou
     return k->order || !k->n_order;
 }
 
+static void note_off(lazy_ctx *c, const lazy_optional *o) {
+    lazy_requester off = {o->what, o->src, 0, true};
+    if (!VEC_PUSH(c->requesters, c->n_requesters, c->cap_requesters, off)) return; /* a report says less */
+}
+
 static bool record_all(lazy_ctx *c, optional_registry *k, const program_group *f, lazy_superset *superset,
                        const optional_step *st, const lazy_optional *all) {
     for (size_t i = 0; i < superset->n_has; i++)
-        if (superset->has[i] && !all[i].on && f->items[i].owner) lazy_note_requester(src_get(all[i].src), all[i].what);
+        if (superset->has[i] && !all[i].on && f->items[i].owner) note_off(c, &all[i]);
     for (size_t i = 0; k->begun && i < c->n_packs; i++) c->packs[i].n = c->packs[i].before_optionals;
     for (size_t i = 0; i < k->n_owners; i++)
         if (!record_owner(k, i, f, superset, all)) return false;

@@ -265,7 +265,7 @@ void lazy_requests_now(xt_ready_fn fn) {
 
 void lazy_note_requester(const xt_src *src, const char *what) {
     lazy_ctx *c = lazy_ctx_get();
-    lazy_requester a = {what, src_intern(src)};
+    lazy_requester a = {.what = what, .src = src_intern(src)};
     if (c && !VEC_PUSH(c->requesters, c->n_requesters, c->cap_requesters, a)) return; /* a report says less */
 }
 

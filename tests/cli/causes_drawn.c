@@ -1,0 +1,85 @@
+/* A loop, or a fit, in which lines of their own do something only in some iterations:
+ *     causes_drawn loop|mark|fit SAMPLES ACCUMULATE [NAME=P,Q]...
+ * NAME in an iteration i with i % P == Q; `number` and `freeze` from iteration Q on. Each iteration is told before it
+ * is recorded, so that compiles between two of these lines are its own (causes_drawn.py). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xtrain/xtrain.h>
+
+static struct {
+    char name[16];
+    int p, q;
+} given[16];
+static int n_given, accumulate, iteration, frozen;
+static bool in_fit;
+static xt_module *m;
+static xt_tensor state;
+
+static bool holds(const char *name) {
+    for (int i = 0; i < n_given; i++)
+        if (strcmp(given[i].name, name) == 0)
+            return given[i].p ? iteration % given[i].p == given[i].q : iteration >= given[i].q;
+    return false;
+}
+
+static xt_tensor net(xt_module *of, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(of, "fc", x, 1);
+}
+
+static xt_tensor loss_of(xt_batch b) {
+    double factor = holds("number") ? 0.5 : 2;
+    xt_tensor x = b.x;
+    fprintf(stderr, "iteration %d\n", iteration);
+    if (holds("freeze") && !frozen++) xt_freeze(m, "fc.bias"); /* @freeze */
+    if (holds("branch")) x = xt_sin(x); /* @branch */
+    xt_tensor l = xt_mse_loss(xt_forward(m, x), b.y);
+    l = xt_mul(l, factor); /* @number */
+    if (holds("always")) xt_log("always", l); /* @always */
+    if (holds("log")) xt_log("log", l); /* @log */
+    if (holds("other")) xt_log("other", xt_exp(l)); /* @other */
+    if (holds("value")) xt_log_value("value", iteration); /* @value */
+    if (holds("print")) xt_master_printf("%t\n", l); /* @print */
+    if (holds("assign")) xt_assign(state, xt_add(state, 1)); /* @assign */
+    return l;
+}
+
+static xt_tensor training_step(xt_module *of, xt_batch b, void *user) {
+    (void)of, (void)user;
+    xt_tensor l = loss_of(b);
+    iteration++;
+    return l;
+}
+
+static xt_optimizer *configure(xt_module *of, void *user) {
+    (void)user;
+    return xt_sgd(of, .lr = 0.01);
+}
+
+int main(int argc, char **argv) {
+    static float x[256 * 4], y[256];
+    int64_t samples = atoi(argv[2]);
+    accumulate = atoi(argv[3]);
+    in_fit = strcmp(argv[1], "fit") == 0;
+    for (int i = 4; i < argc; i++, n_given++)
+        sscanf(argv[i], "%15[^=]=%d,%d", given[n_given].name, &given[n_given].p, &given[n_given].q);
+    m = xt_module_new(net, NULL);
+    xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_F32, {1}}, samples),
+                                 .batch = 16, .drop_last = XT_OFF);
+    state = xt_state("state", XT_F32, 2);
+    if (in_fit) {
+        xt_task task = {.module = m, .training_step = training_step, .configure_optimizers = configure};
+        xt_trainer *t = xt_trainer_new(.max_epochs = 2, .loggers = "csv", .model_summary = XT_OFF,
+                                       .accumulate_grad_batches = accumulate, .log_every_n_steps = 3);
+        return xt_fit(t, &task, l, NULL) || xt_finish();
+    }
+    xt_optimizer *o = configure(m, NULL);
+    for (int epoch = 0; epoch < 2; epoch++)
+        for (xt_batch b; xt_next(l, &b);) {
+            xt_backward(loss_of(b));
+            if (++iteration % accumulate == 0) xt_optimizer_step(o);
+            if (strcmp(argv[1], "mark") == 0) xt_mark_step();
+        }
+    return xt_finish();
+}

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Causes of compiles beside what is known to have changed.
+
+causes_drawn.py PROGRAM SOURCE FIRST COUNT: each seed draws a loop or a fit (causes_drawn.c) out of things that some of
+its iterations do otherwise: micro-batches, a short last batch, what is logged or printed, a state that is assigned, an
+op, a number, a frozen parameter. What an iteration does is known here, so each program's report is judged by it:
+
+ 1. it compares with a known program from which this one differs in as few things as from any;
+ 2. its kind is that of one of these things, and it has that thing's line;
+ 3. it is `accumulation` only where nothing else alone tells them apart;
+ 4. beside a window's place or a shape it names what else is asked for;
+ 5. no program is made for an iteration that does what one before it did.
+
+What is wrong is printed with its seed."""
+import os, random, re, subprocess, sys, tempfile
+
+program, source, first, count = os.path.abspath(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+marks = {}
+for at, line in enumerate(open(source), 1):
+    for mark in re.findall(r"/\* @(\w+) \*/", line):
+        marks[mark] = at
+KINDS = {
+    "shape change": "shape", "accumulation": "window", "new live tensor": "asks", "lost live tensor": "asks",
+    "print": "asks", "other states": "assign", "other ops": "branch", "new scalar constant": "number",
+    "flag change": "freeze",
+}
+ASKS = ["always", "log", "other", "value", "print"]
+
+
+def draw(r):
+    how = r.choice(["loop", "mark", "fit"])
+    samples, window, given = r.choice([64, 72, 104, 160]), r.choice([1, 1, 2, 3]), {}
+    for name, share in [("always", 0.5), ("log", 0.5), ("other", 0.25), ("value", 0.2), ("print", 0.4),
+                        ("assign", 0.25), ("branch", 0.25), ("number", 0.25), ("freeze", 0.25)]:
+        if r.random() >= share:
+            continue
+        p = 1 if name == "always" else 0 if name in ("number", "freeze") else r.choice([2, 3, 4, 5])
+        q = 0 if p == 1 else r.randrange(p) if p else r.randrange(1, 6)
+        # a gradient of before the freezing is of its window's other micro-batches too
+        given[name] = (p, q if name != "freeze" else q // window * window or window)
+    return how, samples, window, given
+
+
+def does(how, samples, window, given):
+    """What each iteration does: the things whose programs differ."""
+    a_pass = -(-samples // 16)
+    for i in range(2 * a_pass):
+        in_pass = i % a_pass
+        holds = {n: i % p == q if p else i >= q for n, (p, q) in given.items()}
+        at = in_pass if how == "fit" else i
+        updates = at % window == window - 1 or (how == "fit" and in_pass == a_pass - 1)
+        yield {
+            "shape": min(16, samples - 16 * in_pass),
+            "window": (at % window > 0, updates),
+            "asks": frozenset(n for n in ASKS if holds.get(n)),
+            **{n: holds.get(n, False) for n in ("assign", "branch", "number", "freeze")},
+        }
+
+
+def differ(now, known, strict=False):
+    """The things that differ. A program for all that steps ask for may serve those that ask for less; a step may also
+    get a program of its own (strict)."""
+    serves = known.get("serves")
+    things = {n for n in now if now[n] != known[n] and not (n == "asks" and serves and now[n] <= known[n])}
+    return things | {"asks"} if serves and strict else things
+
+
+def lines_of(text):
+    return {int(n) for n in re.findall(os.path.basename(source) + r":(\d+)", text)}
+
+
+def judge(now, known, kind, text):
+    """What is wrong with the report of a program for an iteration that does `now`; None: nothing."""
+    compared = re.search(r"program (\d+)", text)
+    thing = KINDS.get(kind)
+    if thing is None:
+        return "a kind that nothing here has"
+    if "each step switches off the rest" in text or "another combination" in text:  # compared with none
+        return None if any(differ(now, k, True) == {"asks"} for k in known.values()) else "no program asks for others"
+    if not compared or int(compared[1]) not in known:
+        return "it names no program that it compares with"
+    other = known[int(compared[1])]
+    things, least = differ(now, other), min(len(differ(now, k, True)) for k in known.values())
+    if len(things) > least:
+        return "program %s differs in %s; another one in %d things" % (compared[1], sorted(things), least)
+    if thing not in differ(now, other, True):
+        return "what differs is %s" % sorted(things)
+    nearest = [differ(now, k, True) for k in known.values() if len(differ(now, k, True)) == least]
+    if kind == "accumulation" and len(things) == least and any("window" not in d for d in nearest):
+        return "another program has the same place in its window and differs in as few things"
+    asked = {marks[n] for n in now["asks"] ^ other["asks"]} if "asks" in things else set()
+    if thing == "asks" and asked and not asked & lines_of(text):
+        return "it has none of the lines %s" % sorted(asked)
+    if thing in ("window", "shape") and asked and not asked & lines_of(text):
+        return "it is silent about the lines %s" % sorted(asked)
+    if thing not in ("window", "shape", "asks") and marks[thing] not in lines_of(text):
+        return "it has not the line %d" % marks[thing]
+    return None
+
+
+def run(seed, work):
+    r = random.Random(seed)
+    how, samples, window, given = draw(r)
+    words = [how, str(samples), str(window)] + ["%s=%d,%d" % (n, *pq) for n, pq in given.items()]
+    p = subprocess.run([program] + words, cwd=work, capture_output=True, text=True, timeout=120)
+    todo, known, at, compiles, faults = list(does(how, samples, window, given)), {}, None, 0, []
+    for line in p.stderr.splitlines():
+        if line.startswith("iteration "):
+            at = int(line.split()[1])
+        m = re.match(r"compile \d+: program (\d+) for (.*?) \| why: ([a-z ]+)(.*)", line)
+        if not m or at is None:
+            continue
+        compiles += 1
+        now, wrong = todo[at], None
+        if known:
+            wrong = judge(now, known, m[3], m[4])
+        if wrong is None and not all(differ(now, k, True) for k in known.values()):
+            wrong = "an iteration before it did the same"
+        if wrong:
+            faults.append("iteration %d, %s: %s\n    %s" % (at, wrong, now, line[:600]))
+        known[int(m[1])] = dict(now, serves=False)
+        if re.search("each step switches off|one program serves both|all that steps ask for under an `if`", m[4]):
+            alike = [k for k in todo[: at + 1] if not differ(now, k) - {"asks"}]
+            known[int(m[1])] = dict(now, serves=True, asks=frozenset().union(*(k["asks"] for k in alike)))
+    if p.returncode:
+        faults.append("exit code %d: %s" % (p.returncode, p.stderr[-600:]))
+    for f in faults:
+        print("seed %d: %s: %s" % (seed, " ".join(words), f))
+    return compiles, len(faults)
+
+
+passed = failed = compiles = 0
+with tempfile.TemporaryDirectory() as work:
+    for seed in range(first, first + count):
+        n, wrong = run(seed, work)
+        compiles += n
+        passed, failed = passed + (wrong == 0), failed + (wrong > 0)
+if compiles < 3 * count:
+    print("only %d programs were made" % compiles)
+    failed += 1
+print("%d passed, %d failed" % (passed, failed))
+sys.exit(failed > 0)
