@@ -408,6 +408,8 @@ static xt_status gather_log(checkpoint_log *l) {
 }
 
 static xt_status gather_all(xt_trainer *t, bool shards) {
+    for (int k = 0; t->net && k < t->n_opts; k++)
+        if (!lazy_pending() && !optim_take_loaded(src_get(t->src), t->opts[k])) return status_clone(lazy_pending());
     XT_TRY(shards ? share_out(t, NULL) : lazy_gather_states());
     XT_TRY(checkpoint_ranks_gather(&t->own_buffers, t->net));
     XT_TRY(checkpoint_running_gather(&t->running, t));
