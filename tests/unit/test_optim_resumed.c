@@ -7,7 +7,7 @@
 
 #include "optim/optim.h"
 
-enum { LAYERS = 3, STEPS = 14, WEIGHTS = LAYERS * (16 + 4), DRAWS = 6 };
+enum { LAYERS = 3, STEPS = 14, WEIGHTS = LAYERS * (16 + 4), DRAWS = 3 };
 
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     char name[16];
