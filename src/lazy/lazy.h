@@ -301,6 +301,7 @@ xt_tensor lazy_scalar_from(const xt_src *src, xt_dtype dtype, double (*value)(vo
  * news, which makes the next program another one; whoever calls says so once, with what the user called (kept) and for
  * which parameters (NULL: all that there are). */
 bool lazy_train(const xt_src *src, xt_tensor t, bool on);
+bool lazy_trains(xt_tensor t); /* it wants gradients */
 void lazy_note_freeze(const xt_src *src, const char *call, const char *of);
 void lazy_note_momentum(const xt_src *src); /* an optimizer that had stepped got a momentum here: another such cause */
 void lazy_mode_toggle(const xt_src *src, uint64_t module); /* src: where it was turned; NULL = inside the library */

@@ -97,6 +97,9 @@ void log_unread_forget(void);
 void log_unread_tell(int64_t every);
 /* The trainer: optimizer steps done so far. What is no number and logged outside of training steps is of that step. */
 void log_at_step(int64_t done);
+/* Samples of all ranks in front of those that this rank's position counts for each of them: of a run that is resumed by
+ * another number of ranks. */
+void log_samples_rest(int64_t samples);
 /* The hooks of a place outside of the steps are over: what they asked to be shown is computed and on its way.
  * log_between_send does it too. */
 void log_artifacts_send(void);
@@ -171,6 +174,10 @@ void log_loss_watch(void);
 /* The newest value of that name in the rows of a trainer's engine, or NULL: of loops without a trainer; false: there is
  * none. Any thread. */
 bool log_find(const struct log_engine *of, const char *name, double *out);
+/* The newest values of a trainer's engine, for its checkpoints, in the order of their names; to be called with no row
+ * under way (log_drain). base_free both; names: a JSON array. */
+xt_status log_values_save(const struct log_engine *of, char **out_names, double **out, size_t *out_n);
+void log_values_restore(const struct log_engine *of, const char *name, double value);
 double log_latest(const char *name); /* of a loop without a trainer; NaN: none */
 /* newest written sums of a metric that has some; their number, 0 if none */
 size_t log_sums(const char *name, double *out, size_t n);

@@ -45,6 +45,11 @@ void log_at_step(int64_t done) {
     if (e) e->done_step = e->joins ? e->loop.step : done;
 }
 
+void log_samples_rest(int64_t samples) {
+    log_engine *e = log_engine_get();
+    if (e) e->samples_rest = samples;
+}
+
 /* A trainer's training steps read only what belongs to a row; everything else is given always. */
 static bool wanted(const log_engine *e, log_artifact_kind kind) {
     return kind == LOG_TEXT || !e->manual || e->place != LOG_IN_STEP || e->stage != LOG_TRAIN || e->row_next;

@@ -91,6 +91,7 @@ typedef struct log_engine { /* of a thread, or of a trainer, while it is the thr
     size_t n_seen, cap_seen;
     bool manual, row_next; /* row_next, next_step: see log_row_next */
     int64_t next_step, done_step; /* done_step: see log_at_step */
+    int64_t samples_rest; /* see log_samples_rest */
     src_id asked; /* the first line that asked for a histogram or an image of the step being recorded; 0: none */
     const char *asked_call, *asked_name; /* "xt_log_image", and of what; both kept */
     bool mute, mute_said, sanity;

@@ -27,15 +27,16 @@ static double now(void) {
 static void begin_row(log_job *j, log_stage s, bool epoch_level, const log_moment *at) {
     const log_engine *e = log_engine_peek();
     bool joins = e && e->joins;
-    j->row = (log_row){.stage = s,
-                       .epoch_level = epoch_level,
-                       .step = joins ? e->loop.step : at->step,
-                       .epoch = joins ? e->loop.epoch : at->epoch,
-                       .batch = at->batch,
-                       .samples = (joins ? e->loop.samples : at->samples) * world_get()->size,
-                       .wall = now(),
-                       .owner = log_owner(),
-                       .of = log_engine_number(e)};
+    j->row =
+        (log_row){.stage = s,
+                  .epoch_level = epoch_level,
+                  .step = joins ? e->loop.step : at->step,
+                  .epoch = joins ? e->loop.epoch : at->epoch,
+                  .batch = at->batch,
+                  .samples = (joins ? e->loop.samples : at->samples) * world_get()->size + (e ? e->samples_rest : 0),
+                  .wall = now(),
+                  .owner = log_owner(),
+                  .of = log_engine_number(e)};
     j->own_step = at->step; /* rank 0 alone has files, and knows whose the row is */
     log_job_number(j);
     log_ranks_made(j);

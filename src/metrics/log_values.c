@@ -1,6 +1,8 @@
 /* From a row's sums to its values, on the logger thread, and the newest value of each name. */
+#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "crash/crash.h"
 #include "metrics/log_job.h"
@@ -60,20 +62,84 @@ static size_t key_of(int64_t of, const char *name, value_key *out) {
     return offsetof(value_key, name) + n;
 }
 
-void log_values_remember(const log_row *row) {
+/* Under the lock. */
+static void put(int64_t of, const char *name, double value) {
     value_key key;
-    pthread_mutex_lock(&lv.lock);
     if (!lv.latest) lv.latest = map_new();
-    for (size_t i = 0; lv.latest && i < row->n; i++) {
-        size_t n = key_of(row->of, row->values[i].name, &key);
-        double *v = n ? map_get(lv.latest, &key, n) : NULL;
-        if (n && !v && (v = base_malloc(sizeof *v)) && !map_put(lv.latest, &key, n, v, NULL)) {
-            base_free(v);
-            v = NULL;
-        }
-        if (v) *v = row->values[i].value;
+    size_t n = lv.latest ? key_of(of, name, &key) : 0;
+    double *v = n ? map_get(lv.latest, &key, n) : NULL;
+    if (n && !v && (v = base_malloc(sizeof *v)) && !map_put(lv.latest, &key, n, v, NULL)) {
+        base_free(v);
+        v = NULL;
+    }
+    if (v) *v = value;
+}
+
+void log_values_remember(const log_row *row) {
+    pthread_mutex_lock(&lv.lock);
+    for (size_t i = 0; i < row->n; i++) {
+        put(row->of, row->values[i].name, row->values[i].value);
         blackbox_value(row->values[i].name, row->values[i].value);
     }
+    pthread_mutex_unlock(&lv.lock);
+}
+
+/* --- for checkpoints --- */
+typedef struct named {
+    char name[LOG_COLUMN_BYTES];
+    double value;
+} named;
+typedef struct named_list {
+    named *all;
+    size_t n, cap;
+} named_list;
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const named *)a)->name, ((const named *)b)->name);
+}
+
+static bool list_values(int64_t of, named_list *l) {
+    const void *key;
+    size_t iter = 0, n;
+    void *value;
+    while (lv.latest && map_next(lv.latest, &iter, &key, &n, &value)) {
+        value_key k = {0};
+        memcpy(&k, key, n);
+        named one = {.value = *(double *)value};
+        memcpy(one.name, k.name, n - offsetof(value_key, name));
+        if (k.of == of && !VEC_PUSH(l->all, l->n, l->cap, one)) return false;
+    }
+    if (l->n) qsort(l->all, l->n, sizeof *l->all, by_name);
+    return true;
+}
+
+xt_status log_values_save(const log_engine *of, char **out_names, double **out, size_t *out_n) {
+    named_list l = {0};
+    pthread_mutex_lock(&lv.lock);
+    bool listed = list_values(log_engine_number(of), &l);
+    pthread_mutex_unlock(&lv.lock);
+    cJSON *names = cJSON_CreateArray();
+    *out = base_malloc((l.n + 1) * sizeof **out);
+    for (size_t i = 0; i < l.n && *out; i++) {
+        cJSON_AddItemToArray(names, cJSON_CreateString(l.all[i].name));
+        (*out)[i] = l.all[i].value;
+    }
+    char *text = cJSON_PrintUnformatted(names);
+    bool whole = listed && *out && text && cJSON_GetArraySize(names) == (int)l.n;
+    *out_names = whole ? base_strdup(text) : NULL;
+    *out_n = l.n;
+    cJSON_free(text);
+    cJSON_Delete(names);
+    base_free(l.all);
+    if (*out_names) return NULL;
+    base_free(*out);
+    *out = NULL;
+    return status_oom(64, "the newest logged values");
+}
+
+void log_values_restore(const log_engine *of, const char *name, double value) {
+    pthread_mutex_lock(&lv.lock);
+    put(log_engine_number(of), name, value);
     pthread_mutex_unlock(&lv.lock);
 }
 

@@ -345,12 +345,27 @@ static bool same_lora(const xt_lora_opts *a, const xt_lora_opts *b) {
 }
 
 /* Keeps a wish for parameters to come; one that a module function repeats in every pass is kept once. */
+/* Of these the last that fits a name counts: said again, it is the newest. */
+static bool in_order(const nn_wish *w) {
+    return w->what == NN_WISH_INIT || w->what == NN_WISH_FREEZE || w->what == NN_WISH_THAW;
+}
+
+static void move_to_end(nn_root *r, size_t i) {
+    nn_wish one = r->wishes[i];
+    bool checked = i < r->checked_wishes;
+    memmove(&r->wishes[i], &r->wishes[i + 1], (r->n_wishes - i - 1) * sizeof one);
+    r->wishes[r->n_wishes - 1] = one;
+    if (checked && r->checked_wishes < r->n_wishes) r->checked_wishes--;
+}
+
 bool nn_keep_wish(nn_root *r, const nn_wish *w) {
     for (size_t i = 0; i < r->n_wishes; i++) {
         const nn_wish *o = &r->wishes[i];
         if (o->what == w->what && o->kind == w->kind && same_opts(&o->opts, &w->opts) &&
-            same_lora(&o->lora, &w->lora) && same_parametrization(o, w) && strcmp(o->pattern, w->pattern) == 0)
+            same_lora(&o->lora, &w->lora) && same_parametrization(o, w) && strcmp(o->pattern, w->pattern) == 0) {
+            if (in_order(w)) move_to_end(r, i);
             return true;
+        }
     }
     nn_wish mine = *w;
     if ((mine.pattern = base_strdup(w->pattern)) && VEC_PUSH(r->wishes, r->n_wishes, r->cap_wishes, mine)) return true;

@@ -55,6 +55,13 @@ static void set_mode(const xt_src *src, xt_module *m, nn_mode mode) {
         set_child(src, m, mode_of(m->parent) == mode ? NN_AS_PARENT : mode);
 }
 
+void nn_set_own_mode(xt_module *m, nn_mode mode) {
+    if (m->parent)
+        set_child(NULL, m, mode);
+    else if (mode != NN_AS_PARENT)
+        set_root(NULL, m->root, mode);
+}
+
 uint64_t nn_network(const xt_module *m) {
     return m->root->number;
 }

@@ -78,6 +78,7 @@ void xt_module_free(xt_module *m) {
     map_free(r->fused, NULL);
     map_free(r->loaded, nn_loaded_free);
     base_free(r->loaded_path);
+    map_free(r->gradients, nn_loaded_free);
     nn_wishes_free(r);
     nn_shard_rules_free(r);
     module_free(m);
@@ -371,6 +372,7 @@ static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, 
     xt_tensor t = from.fill ? lazy_state_from(src, role, name, type, from)
                             : lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, data);
     if (is_param && !frozen && !lazy_is_error(t)) xt_requires_grad_at(src, t, true);
+    if (is_param && !lazy_is_error(t)) nn_take_gradient(r, name, t);
     nn_entry e = {
         .name = name, .t = t, .type = type, .is_param = is_param, .stacked = r->stacking > 0, .src = src_intern(src)};
     nn_shard_entry(r, &e);

@@ -37,6 +37,7 @@ typedef struct nn_root {
     map *fused; /* batch norms that are a part of the layer before them (xt_fuse_conv_bn); NULL: none */
     map *loaded; /* name -> nn_loaded: values read before the tensors exist */
     char *loaded_path;
+    map *gradients; /* nn_loaded by name: of parameters that do not exist yet; NULL: none */
     bool loaded_all; /* every tensor must come from there */
     struct nn_wish *wishes;
     size_t n_wishes, cap_wishes, checked_wishes; /* checked: a pass has shown whether a parameter fits */
@@ -151,6 +152,15 @@ uint64_t nn_next_numbers(uint64_t n); /* the first of n that no module or root h
 void nn_mode_begin(const xt_src *src, xt_module *m, nn_mode mode);
 void nn_mode_end(const xt_src *src, xt_module *m);
 void nn_modes_free(xt_module *root);
+/* The mode that was said of m itself, whatever a pass that is under way has set for a while; and to say it. */
+nn_mode nn_own_mode(const xt_module *m);
+void nn_set_own_mode(xt_module *m, nn_mode mode);
+/* mark.c: what is frozen, and which modules have which mode of their own, at a moment. NULL without memory. */
+typedef struct nn_mark nn_mark;
+nn_mark *nn_mark_take(const xt_module *m);
+void nn_mark_free(nn_mark *k);
+bool nn_mark_frozen(const nn_mark *k, const char *name); /* a parameter's full name, also of one that came later */
+nn_mode nn_mark_mode(const nn_mark *k, const xt_module *m);
 bool nn_is_training(const xt_module *m, const char *layer); /* that layer of m, which may be a child's name */
 /* The axes over which attention in m divides positions, of the run's mesh; NULL: over none. */
 const char *nn_context_axes(const xt_module *m);
@@ -281,6 +291,10 @@ xt_status nn_load_opened(const xt_src *src, xt_module *m, struct st_file *f, con
 /* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded
  * from a file. */
 xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data);
+/* The parameter `name` (full) has this gradient waiting (copied), as if a backward pass had left it: now, or from its
+ * first pass on. */
+xt_status nn_give_gradient(xt_module *m, const char *name, const ir_type *type, const void *data);
+void nn_take_gradient(nn_root *r, const char *name, xt_tensor param); /* a new parameter's, if there is one */
 void nn_count_text(double n, char out[32]); /* Lightning's way: 123, 1.2 K, 12.3 M, 400 T, 5,000 T */
 void nn_append_summary(str *text, const xt_module *m, int most); /* the table of layers, at most so many lines */
 char *nn_full_name(const xt_module *m, const char *layer, const char *leaf); /* base_free; NULL with an error pending */

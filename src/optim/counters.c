@@ -9,26 +9,36 @@ bool optim_counts(const xt_optimizer *o) {
     return o->kind->counts && o->kind->counts(&o->groups[0].h);
 }
 
+static void name_counter(size_t i, char *name, size_t n) {
+    if (i == 0)
+        snprintf(name, n, "optimizer.step");
+    else
+        snprintf(name, n, "optimizer.step.%zu", i);
+}
+
 static int new_counter(const xt_src *src, xt_optimizer *o) {
     char name[64];
     size_t n = o->n_counters;
-    if (n == 0)
-        snprintf(name, sizeof name, "optimizer.step");
-    else
-        snprintf(name, sizeof name, "optimizer.step.%zu", n);
+    name_counter(n, name, sizeof name);
     optim_counter c = {.count = optim_new_state(src, o, name, ir_scalar(XT_F32), 0)};
     if (VEC_PUSH(o->counters, o->n_counters, o->cap_counters, c)) return (int)n;
     lazy_fail(status_oom(sizeof c, "an optimizer's step count"));
     return -1;
 }
 
-/* A counter of a checkpoint that this parameter had there, or -1. */
-static int counter_before(const xt_src *src, xt_optimizer *o, const optim_param *p) {
-    uintptr_t number = o->loaded_counter ? (uintptr_t)map_remove(o->loaded_counter, p->name, strlen(p->name)) : 0;
-    if (!number) return -1;
-    while (o->n_counters < number)
-        if (new_counter(src, o) < 0) return -1;
-    return (int)number - 1;
+bool optim_counters_loaded(const xt_src *src, xt_optimizer *o) {
+    for (char name[64]; optim_counts(o);) {
+        name_counter(o->n_counters, name, sizeof name);
+        if (!optim_waiting(o, name)) break;
+        if (new_counter(src, o) < 0) return false;
+    }
+    return true;
+}
+
+int optim_counter_loaded(xt_optimizer *o, const char *param, bool has_state) {
+    uintptr_t number = o->loaded_counter ? (uintptr_t)map_remove(o->loaded_counter, param, strlen(param)) : 0;
+    if (!number && o->loaded_one && has_state) number = 1;
+    return number && number <= o->n_counters ? (int)number - 1 : -1;
 }
 
 static bool place_new_params(const xt_src *src, xt_optimizer *o) {
@@ -36,8 +46,6 @@ static bool place_new_params(const xt_src *src, xt_optimizer *o) {
     for (size_t i = 0; i < o->n; i++) {
         optim_param *p = &o->params[i];
         if (!p->active || p->counter >= 0) continue;
-        p->counter = counter_before(src, o, p);
-        if (p->counter >= 0) continue;
         if (fresh < 0) fresh = new_counter(src, o);
         if (fresh < 0) return false;
         p->counter = fresh;

@@ -45,6 +45,7 @@ typedef struct optim_param { /* one parameter with its state, found at the first
     char *name;
     int group, counter; /* counter: -1 before its first step, and for kinds that do not count */
     bool active; /* is updated in the step being recorded */
+    unsigned unsaid; /* a bit for each state that a state loaded since then has had no value for: it begins anew */
     xt_tensor state[OPTIM_MAX_STATES];
 } optim_param;
 
@@ -142,6 +143,8 @@ struct xt_optimizer {
     size_t n_counters, cap_counters;
     map *loaded; /* state name -> value read before the state exists */
     map *loaded_counter; /* parameter name -> number of its counter + 1 */
+    bool loaded_one; /* of an older version: all parameters with a state share the one counter there is */
+    int loaded_for; /* as many tensors had the module when loaded values became their states */
     struct xt_loss_scaler *scaler; /* borrowed; its state is saved with the optimizer's */
     struct xt_scheduler **schedulers; /* owned: those that are no part of another one */
     size_t n_schedulers, cap_schedulers;
@@ -305,6 +308,10 @@ bool numbers_check(const xt_src *src, xt_optimizer *o, const struct xt_loss_scal
 void pace_check(const xt_src *src, xt_optimizer *o);
 
 /* --- counters.c --- */
+/* Those that a loaded state has. False with a pending error */
+bool optim_counters_loaded(const xt_src *src, xt_optimizer *o);
+/* The one of them that counts a parameter, which has a state there or has not; -1: none does. */
+int optim_counter_loaded(xt_optimizer *o, const char *param, bool has_state);
 /* Counts this step for the active parameters. `skip`: i1 scalar, true = nothing is counted; or NULL. */
 bool optim_count(const xt_src *src, xt_optimizer *o, ir_value *skip);
 
@@ -333,6 +340,9 @@ xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, 
 /* Waiting for its name, of this dtype and rank (dims: filled); NULL: nothing is. */
 const ir_type *optim_waiting(const xt_optimizer *o, const char *name);
 xt_tensor optim_new_state(const xt_src *src, xt_optimizer *o, const char *name, const ir_type *type, double fill);
+/* Loaded values become the states of the module's parameters, of those without a gradient too: else they would be in
+ * no checkpoint, and a parameter that is trained again later would be without. False with a pending error */
+bool optim_take_loaded(const xt_src *src, xt_optimizer *o);
 void optim_state_free(xt_optimizer *o);
 /* What is not a tensor, as JSON: steps, rates of the groups, the scheduler. base_free. NULL without memory. */
 char *optim_state_text(const xt_optimizer *o);

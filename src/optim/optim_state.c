@@ -41,12 +41,19 @@ const ir_type *optim_waiting(const xt_optimizer *o, const char *name) {
     return l ? l->type : NULL;
 }
 
+static void said(xt_optimizer *o, xt_tensor state) {
+    for (size_t p = 0; p < o->n; p++)
+        for (int k = 0; k < o->kind->n_states; k++)
+            if (o->params[p].state[k].slot == state.slot) o->params[p].unsaid &= ~(1u << k);
+}
+
 xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, const void *data) {
     optim_lbfgs_forget(o);
     for (int i = 0; i < xt_optimizer_tensors(o); i++) {
         if (strcmp(xt_optimizer_tensor_name(o, i), name) != 0) continue;
         if (lazy_type(xt_optimizer_tensor(o, i)) != type)
             return status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer state %s has another shape or dtype now", name);
+        said(o, xt_optimizer_tensor(o, i));
         return lazy_state_write(xt_optimizer_tensor(o, i), data, ir_type_bytes(type));
     }
     if (!o->loaded) o->loaded = map_new();
@@ -165,8 +172,7 @@ char *optim_state_text(const xt_optimizer *o) {
         cJSON_AddItemToArray(groups, g);
     }
     for (size_t i = 0; i < o->n; i++)
-        if (o->n_counters > 1 && o->params[i].counter >= 0)
-            cJSON_AddNumberToObject(counters, o->params[i].name, o->params[i].counter);
+        if (o->params[i].counter >= 0) cJSON_AddNumberToObject(counters, o->params[i].name, o->params[i].counter);
     for (size_t i = 0; i < o->n_schedulers; i++) {
         char *s = schedule_text(o->schedulers[i]);
         cJSON *state = s ? cJSON_CreateRaw(s) : NULL;
@@ -183,17 +189,11 @@ static xt_status load_counters(xt_optimizer *o, const cJSON *counters) {
     const cJSON *c;
     map_free(o->loaded_counter, NULL);
     o->loaded_counter = NULL;
+    o->loaded_one = cJSON_GetArraySize(counters) == 0;
     cJSON_ArrayForEach(c, counters) {
         int64_t at = 0;
         XT_TRY(saved_number("counter", cJSON_IsNumber(c) ? c->valuedouble : NAN, 0, 1000000, &at));
         uintptr_t number = (uintptr_t)at + 1;
-        bool known = false;
-        for (size_t i = 0; i < o->n; i++)
-            if (strcmp(o->params[i].name, c->string) == 0 && number <= o->n_counters) {
-                o->params[i].counter = (int)number - 1;
-                known = true;
-            }
-        if (known) continue;
         if (!o->loaded_counter) o->loaded_counter = map_new();
         if (!o->loaded_counter || !map_put(o->loaded_counter, c->string, strlen(c->string), (void *)number, NULL))
             return status_oom(64, "an optimizer's step counts");
@@ -246,8 +246,11 @@ xt_status optim_state_load(xt_optimizer *o, const char *json) {
                        cJSON_GetArraySize(schedules), o->n_schedulers);
     for (size_t k = 0; k < o->n_schedulers && !s; k++)
         s = schedule_load(o->schedulers[k], cJSON_GetArrayItem(schedules, (int)k));
+    if (!s && !o->loaded && !(o->loaded = map_new())) s = status_oom(64, "an optimizer's state");
     if (!s) {
         o->updater.steps = taken;
+        o->loaded_for = -1;
+        for (size_t p = 0; p < o->n; p++) o->params[p].counter = -1, o->params[p].unsaid = ~0u;
         cJSON_ArrayForEach(g, groups) {
             const cJSON *lr = cJSON_GetObjectItemCaseSensitive(g, "lr"),
                         *m = cJSON_GetObjectItemCaseSensitive(g, "momentum");
@@ -288,7 +291,8 @@ static xt_status write_all(const xt_optimizer *o, st_writer *w) {
 xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *o, const char *path) {
     if (!o || !path)
         return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_save: an optimizer and a path are needed");
-    if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());
+    if (!lazy_boundary(LAZY_CHECKPOINT, src) || !optim_take_loaded(src, o) || !lazy_drain())
+        return status_clone(lazy_pending());
     lazy_save shared = lazy_save_begin(path);
     xt_status s, theirs;
     if (lazy_save_is_rank_0s(&shared, &s)) return s;

@@ -27,6 +27,15 @@ static void step_error(const xt_src *src, const char *what, const xt_optimizer *
 }
 
 /* --- parameters --- */
+static bool state_waits(const xt_optimizer *o, const char *param) {
+    char full[1024];
+    for (int k = 0; o->loaded && k < o->kind->n_states; k++) {
+        snprintf(full, sizeof full, "%s.%s", param, o->kind->state_names[k]);
+        if (optim_waiting(o, full)) return true;
+    }
+    return false;
+}
+
 /* The states that are used and not there yet: all at the first step, and that of a momentum when one is set later. */
 static void make_states(xt_optimizer *o, const xt_src *src, optim_param *p, const ir_type *t) {
     for (int k = 0; k < o->kind->n_states; k++) {
@@ -55,7 +64,7 @@ optim_param *optim_param_of(xt_optimizer *o, const xt_src *src, int i) {
     optim_param p = {.param = xt_module_tensor(o->net, i),
                      .name = base_strdup(name),
                      .group = optim_group_of(o, name),
-                     .counter = -1};
+                     .counter = optim_counter_loaded(o, name, state_waits(o, name))};
     const ir_type *t = lazy_type(p.param);
     if (p.name && t) make_states(o, src, &p, t);
     if (p.name && t && VEC_PUSH(o->params, o->n, o->cap, p)) {
@@ -66,7 +75,45 @@ optim_param *optim_param_of(xt_optimizer *o, const xt_src *src, int i) {
     return NULL;
 }
 
+/* What the loaded state does not have is as it was before the first step. */
+static void begin_unsaid(xt_optimizer *o, optim_param *p) {
+    for (int k = 0; k < o->kind->n_states; k++) {
+        const ir_type *t = p->unsaid & 1u << k && p->state[k].slot ? lazy_type(p->state[k]) : NULL;
+        array first = {0};
+        xt_status s = t ? array_new(t, &first) : NULL;
+        double fill = o->kind->initial ? o->kind->initial(&o->groups[p->group].h, k) : 0;
+        for (int64_t i = 0; first.data && i < t->count; i++) array_set(&first, i, fill);
+        if (first.data) s = lazy_state_write(p->state[k], first.data, ir_type_bytes(t));
+        if (first.data) array_free(&first);
+        if (s) lazy_fail(s);
+    }
+    p->unsaid = 0;
+}
+
+bool optim_take_loaded(const xt_src *src, xt_optimizer *o) {
+    int n = xt_module_tensors(o->net);
+    if (!o->loaded || o->lbfgs || o->loaded_for == n) return true;
+    o->loaded_for = n;
+    if (!optim_counters_loaded(src, o)) return false;
+    for (size_t i = 0; i < o->n; i++) {
+        optim_param *p = &o->params[i];
+        bool has_state = false;
+        for (int k = 0; k < o->kind->n_states; k++) has_state |= p->state[k].slot && !(p->unsaid & 1u << k);
+        if (p->counter < 0) p->counter = optim_counter_loaded(o, p->name, has_state);
+        begin_unsaid(o, p);
+    }
+    for (int i = 0; i < n; i++) {
+        const char *name = optim_has(o, i) ? xt_module_tensor_name(o->net, i) : NULL;
+        if (name && state_waits(o, name) && !optim_param_of(o, src, i)) {
+            lazy_fail(status_oom(sizeof(optim_param), "an optimizer's state"));
+            return false;
+        }
+    }
+    return !lazy_pending();
+}
+
 bool optim_activate(xt_optimizer *o, const xt_src *src, const gradients *g) {
+    if (!optim_take_loaded(src, o)) return false;
     for (size_t i = 0; i < o->n; i++) o->params[i].active = false;
     for (size_t i = 0; i < g->n; i++) {
         optim_param *p = optim_param_of(o, src, g->index[i]);

@@ -1,10 +1,11 @@
 /* Taking a checkpoint: the module's tensors under their own names, the optimizer's as "optimizer:NAME" (of a
  * second one "optimizer1:NAME"), callbacks' as "callback:CALLBACK:NAME", other ranks' buffers as
- * "xtrain:ranks:NAME" (checkpoint_ranks.c), running means as "xtrain:running:N" and what callbacks have of each
- * rank as "xtrain:callback:CALLBACK:NAME" (checkpoint_running.c), and the rest as metadata: versions, position,
- * seed, callbacks' state as JSON. A snapshot copies them to the host, so that the next step may change the
- * device's; checkpoint_writer.c writes it. A later reader may rely on: unknown metadata and unknown "xtrain:"
- * tensors are to be ignored. */
+ * "xtrain:ranks:NAME" (checkpoint_ranks.c), gradients that wait as "xtrain:gradient:NAME", the newest logged values as
+ * "xtrain:values", running means as "xtrain:running:N" and what callbacks have of each rank as
+ * "xtrain:callback:CALLBACK:NAME" (checkpoint_running.c), and the rest as metadata: versions, position, seed,
+ * callbacks' state as JSON. A snapshot copies them to the host, so that the next step may change the device's;
+ * checkpoint_writer.c writes it. A later reader may rely on: unknown metadata and unknown "xtrain:" tensors are to be
+ * ignored. */
 #include "train/checkpoint.h"
 
 #include <cjson/cJSON.h>
@@ -75,7 +76,7 @@ void snapshot_free(snapshot *s) {
     base_free(s);
 }
 
-static xt_status add_meta(snapshot *s, const char *key, const char *value) {
+xt_status snapshot_add_meta(snapshot *s, const char *key, const char *value) {
     char *k = base_strdup(key), *v = base_strdup(value);
     if (k && v && VEC_PUSH(s->meta, s->n_meta, s->cap_meta, k)) {
         if (VEC_PUSH(s->meta, s->n_meta, s->cap_meta, v)) return NULL;
@@ -113,7 +114,7 @@ static xt_status take_own_state(snapshot *s, const char *key, size_t (*save)(cha
     char small[512], *text = small;
     size_t n = save(small, sizeof small, user);
     if (n >= sizeof small && (text = base_malloc(n + 1))) save(text, n + 1, user);
-    xt_status st = text ? add_meta(s, key, text) : status_oom(n, key);
+    xt_status st = text ? snapshot_add_meta(s, key, text) : status_oom(n, key);
     if (text != small) base_free(text);
     return st;
 }
@@ -128,37 +129,43 @@ void checkpoint_optimizer_key(int k, const char *name, char *out, size_t n) {
 static xt_status take_meta(xt_trainer *t, snapshot *w) {
     checkpoint_fact facts[FACT_COUNT];
     checkpoint_facts(t, facts);
-    for (int i = 0; i < FACT_COUNT; i++) XT_TRY(add_meta(w, facts[i].key, facts[i].value));
+    for (int i = 0; i < FACT_COUNT; i++) XT_TRY(snapshot_add_meta(w, facts[i].key, facts[i].value));
     char text[256];
     snprintf(text, sizeof text, "%lld %lld %lld %lld", (long long)t->position.epoch, (long long)t->position.batch,
              (long long)(t->position.batches - t->in_window.batches),
              (long long)(t->position.samples - t->in_window.samples));
     /* of the next micro-batch: epoch, batch in it; micro-batches and samples so far */
-    XT_TRY(add_meta(w, "position", text));
+    XT_TRY(snapshot_add_meta(w, "position", text));
+    /* samples of all ranks: their number may be another in the run that resumes */
+    snprintf(text, sizeof text, "%lld",
+             (long long)((t->position.samples - t->in_window.samples) * world_get()->size + t->samples_rest));
+    XT_TRY(snapshot_add_meta(w, "samples", text));
     if (t->train) { /* what such a batch is to the epoch's order: other ranks go on behind the same samples */
         snprintf(text, sizeof text, "%lld", (long long)(xt_loader_batch_size(t->train) * loader_readers(t->train)));
-        XT_TRY(add_meta(w, "global_batch", text));
+        XT_TRY(snapshot_add_meta(w, "global_batch", text));
     }
     snprintf(text, sizeof text, "%lld", (long long)t->epoch);
-    XT_TRY(add_meta(w, "epoch", text));
-    XT_TRY(add_meta(w, "row_seen", t->row_seen ? "1" : "0"));
+    XT_TRY(snapshot_add_meta(w, "epoch", text));
+    XT_TRY(snapshot_add_meta(w, "row_seen", t->row_seen ? "1" : "0"));
+    if (t->task && t->task->manual_optimization)
+        XT_TRY(snapshot_add_meta(w, "window_open", t->step_recorded ? "0" : "1"));
     snprintf(text, sizeof text, "%lld", (long long)t->global_step);
-    XT_TRY(add_meta(w, "global_step", text));
+    XT_TRY(snapshot_add_meta(w, "global_step", text));
     snprintf(text, sizeof text, "%llu", (unsigned long long)lazy_seed());
-    XT_TRY(add_meta(w, "seed", text));
+    XT_TRY(snapshot_add_meta(w, "seed", text));
     snprintf(text, sizeof text, "%lld", (long long)stopping_elapsed(t));
-    XT_TRY(add_meta(w, "elapsed_ns", text));
+    XT_TRY(snapshot_add_meta(w, "elapsed_ns", text));
     snprintf(text, sizeof text, "%.17g", xt_optimizer_lr(t->opt));
-    XT_TRY(add_meta(w, "lr", text));
+    XT_TRY(snapshot_add_meta(w, "lr", text));
     for (int i = 0; i < t->n_opts; i++) { /* rates of groups, step counts, schedules */
         char *optimizer = optim_state_text(t->opts[i]), key[40];
         snprintf(key, sizeof key, i ? "optimizer_state%d" : "optimizer_state", i);
-        xt_status kept = optimizer ? add_meta(w, key, optimizer) : status_oom(64, "the optimizer's state");
+        xt_status kept = optimizer ? snapshot_add_meta(w, key, optimizer) : status_oom(64, "the optimizer's state");
         base_free(optimizer);
         XT_TRY(kept);
     }
     char *config = config_text(t);
-    xt_status told = config ? add_meta(w, "config", config) : status_oom(64, "the configuration");
+    xt_status told = config ? snapshot_add_meta(w, "config", config) : status_oom(64, "the configuration");
     base_free(config);
     XT_TRY(told);
     if (t->task && t->task->save_state) XT_TRY(take_own_state(w, "task", t->task->save_state, t->task->user));
@@ -167,7 +174,7 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
     for (size_t i = 0; all && i < t->n_callbacks; i++)
         if (t->callbacks[i]->d.save_state) add_callback(all, t->callbacks[i]);
     char *json = all ? cJSON_PrintUnformatted(all) : NULL;
-    xt_status s = json ? add_meta(w, "callbacks", json) : status_oom(64, "callbacks' state");
+    xt_status s = json ? snapshot_add_meta(w, "callbacks", json) : status_oom(64, "callbacks' state");
     cJSON_free(json);
     cJSON_Delete(all);
     return s;
@@ -263,7 +270,7 @@ static xt_status take_log(xt_trainer *t, snapshot *s) {
     }
     memcpy(data, l->sums, n);
     XT_TRY(snapshot_add(s, CHECKPOINT_LOG, type, data, n));
-    return add_meta(s, "log", l->text);
+    return snapshot_add_meta(s, "log", l->text);
 }
 
 static xt_status check_trained(const xt_trainer *t, const char *path) {
@@ -280,12 +287,15 @@ static xt_status take(xt_trainer *t, const char *path, const shard_plan *p, snap
     snapshot *s = base_calloc(1, sizeof *s);
     xt_status e = s ? take_meta(t, s) : status_oom(sizeof *s, path);
     if (!e) e = p ? shard_list(p, &list) : each_tensor(t, take_one, s);
-    if (!e && p) e = add_meta(s, ST_SHARDS, str_cstr(&list));
+    if (!e && p) e = snapshot_add_meta(s, ST_SHARDS, str_cstr(&list));
     str_free(&list);
     if (!e) e = take_log(t, s);
     if (!e) s->rows = log_rows_issued();
     if (!e) e = checkpoint_ranks_take(&t->own_buffers, t->net, s);
     if (!e) e = checkpoint_running_take(&t->running, s);
+    if (!e) e = checkpoint_values_take(&t->newest, s);
+    if (!e) e = checkpoint_modes_take(t, s);
+    if (!e) e = checkpoint_gradients_take(&t->gradients, t->net, s);
     if (e) {
         snapshot_free(s);
         return status_context(e, "saving %s", path);
@@ -408,15 +418,19 @@ static xt_status gather_log(checkpoint_log *l) {
 }
 
 static xt_status gather_all(xt_trainer *t, bool shards) {
+    for (int k = 0; t->net && k < t->n_opts; k++)
+        if (!lazy_pending() && !optim_take_loaded(src_get(t->src), t->opts[k])) return status_clone(lazy_pending());
     XT_TRY(shards ? share_out(t, NULL) : lazy_gather_states());
     XT_TRY(checkpoint_ranks_gather(&t->own_buffers, t->net));
     XT_TRY(checkpoint_running_gather(&t->running, t));
+    XT_TRY(checkpoint_values_gather(&t->newest, t));
     forget_log(&t->log_sums);
     log_frame outer = train_log_enter(t);
     xt_status s = log_state_save(&t->log_sums.text, &t->log_sums.sums, &t->log_sums.rows);
     log_leave(outer);
     XT_TRY(s);
-    return gather_log(&t->log_sums);
+    XT_TRY(gather_log(&t->log_sums));
+    return checkpoint_gradients_gather(&t->gradients, t);
 }
 
 xt_status checkpoint_gather(xt_trainer *t) {
@@ -436,6 +450,8 @@ void checkpoint_release(xt_trainer *t) {
     lazy_forget_states();
     checkpoint_ranks_forget(&t->own_buffers);
     checkpoint_running_forget(&t->running);
+    checkpoint_values_forget(&t->newest);
+    checkpoint_ranks_forget(&t->gradients);
     forget_log(&t->log_sums);
 }
 

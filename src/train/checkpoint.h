@@ -42,6 +42,7 @@ xt_status snapshot_write_shard(const snapshot *s, const char *path);
 void snapshot_free(snapshot *s);
 /* data: taken over, also on failure */
 xt_status snapshot_add(snapshot *s, const char *name, const ir_type *type, void *data, size_t bytes);
+xt_status snapshot_add_meta(snapshot *s, const char *key, const char *value);
 xt_status snapshot_write(const snapshot *s, const char *path); /* makes the folders; whole or not at all */
 
 /* checkpoint_ranks.c: buffers that each rank has of its own. Every rank gathers and restores; rank 0 takes what was
@@ -69,5 +70,21 @@ xt_status checkpoint_running_gather(checkpoint_running *r, const xt_trainer *t);
 xt_status checkpoint_running_take(const checkpoint_running *r, snapshot *s);
 void checkpoint_running_forget(checkpoint_running *r);
 xt_status checkpoint_running_restore(const xt_trainer *t, st_file *f, const char *path);
+
+/* checkpoint_gradients.c: as checkpoint_ranks.c, for gradients that wait for an optimizer's step, in manual
+ * optimization. */
+xt_status checkpoint_gradients_gather(checkpoint_ranks *r, const xt_trainer *t);
+xt_status checkpoint_gradients_take(const checkpoint_ranks *r, const xt_module *m, snapshot *s);
+xt_status checkpoint_gradients_restore(xt_module *m, st_file *f, const char *path);
+
+/* checkpoint_modes.c */
+xt_status checkpoint_modes_take(const xt_trainer *t, snapshot *s);
+void checkpoint_modes_read(xt_trainer *t, const st_file *f);
+
+/* checkpoint_values.c: as checkpoint_ranks.c, for the newest value of each logged name. */
+xt_status checkpoint_values_gather(checkpoint_values *v, const xt_trainer *t);
+xt_status checkpoint_values_take(const checkpoint_values *v, snapshot *s);
+void checkpoint_values_forget(checkpoint_values *v);
+xt_status checkpoint_values_restore(const xt_trainer *t, st_file *f, const char *path);
 
 #endif

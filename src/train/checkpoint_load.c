@@ -24,7 +24,8 @@ typedef struct restored {
     uint64_t seed;
     int64_t elapsed_ns;
     double lr;
-    bool row_seen;
+    bool row_seen, window_open;
+    int64_t samples_rest;
 } restored;
 
 static xt_status missing(const char *path, const char *key) {
@@ -62,6 +63,14 @@ static xt_status read_meta(const st_file *f, const char *path, restored *r) {
     XT_TRY(status_context(saved_text("epoch", st_get_meta(f, "epoch"), 0, SAVED_COUNT, &r->epoch), "%s", path));
     XT_TRY(status_context(saved_text("global_step", st_get_meta(f, "global_step"), 0, SAVED_COUNT, &r->global_step),
                           "%s", path));
+    /* those of all ranks; an older version's file has one rank's alone, and is gone on from by as many */
+    const char *samples = st_get_meta(f, "samples");
+    int64_t all = 0, ranks = world_get()->size;
+    if (samples) {
+        XT_TRY(status_context(saved_text("samples", samples, 0, SAVED_SAMPLES, &all), "%s", path));
+        r->position.samples = all / ranks;
+        r->samples_rest = all % ranks;
+    }
     char *end = NULL;
     errno = 0;
     r->seed = seed ? strtoull(seed, &end, 10) : 0;
@@ -71,6 +80,8 @@ static xt_status read_meta(const st_file *f, const char *path, restored *r) {
     if (elapsed) XT_TRY(status_context(saved_text("elapsed_ns", elapsed, 0, SAVED_NS, &r->elapsed_ns), "%s", path));
     const char *row = st_get_meta(f, "row_seen");
     r->row_seen = row && strcmp(row, "1") == 0;
+    const char *open = st_get_meta(f, "window_open");
+    r->window_open = open && strcmp(open, "1") == 0;
     return NULL;
 }
 
@@ -576,6 +587,8 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) s = restore_tensors(t, f, path);
     if (!s && t->opt) s = checkpoint_ranks_restore(t->net, f, path);
     if (!s && t->opt) s = checkpoint_running_restore(t, f, path);
+    if (!s && t->opt) s = checkpoint_values_restore(t, f, path);
+    if (!s && t->opt && t->task->manual_optimization) s = checkpoint_gradients_restore(t->net, f, path);
     const char *task = !s && t->task && t->task->load_state ? st_get_meta(f, "task") : NULL;
     if (task) s = status_context(t->task->load_state(task, t->task->user), "%s: the task's state", path);
     if (!s) s = restore_callbacks(t, f, path);
@@ -591,7 +604,13 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
         t->epoch = r.position.epoch;
         t->global_step = r.global_step;
         t->row_seen = r.row_seen;
+        t->window_open = r.window_open;
+        if (t->opt) checkpoint_modes_read(t, f);
         lazy_position_of_thread()->samples = r.position.samples;
+        t->samples_rest = r.samples_rest;
+        log_frame outer = train_log_enter(t);
+        log_samples_rest(r.samples_rest);
+        log_leave(outer);
         if (world_get()->rank == 0)
             log_msg(XT_SEV_INFO, "resuming from %s: epoch %lld, batch %lld, step %lld", path,
                     (long long)r.position.epoch, (long long)r.position.batch, (long long)r.global_step);

@@ -268,6 +268,8 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     train_outer outer_fit = train_enter(t, task);
     t->in_step = false;
     t->loss_begins = true;
+    nn_mark_free(t->at_start);
+    t->at_start = NULL;
     t->validated = t->validation_next = false;
     t->validated_step = t->valued_step = -1;
     t->position.batches -= t->in_window.batches; /* of a window that was cut short, and begins anew */
@@ -299,6 +301,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     log_set_place(LOG_BETWEEN, LOG_TRAIN);
     if (ok && task->on_train_start) TRAIN_APART(task->on_train_start(t->net, task->user));
     if (ok) log_between_send(t->global_step);
+    if (ok && (s = checkpoint_modes_say(t))) ok = false;
     if (ok) tell_evaluating(t);
     ok = ok && fit_epochs(t, src);
     log_set_place(LOG_NOWHERE, LOG_TRAIN);

@@ -452,6 +452,7 @@ static bool finish_epoch(loop *l) {
     if (t->whole_epoch) {
         t->position.epoch = t->epoch + 1;
         t->position.batch = 0;
+        t->in_window = (train_position){0}; /* manual optimization: its gradients go on into the next epoch */
         schedules_epoch(t);
     }
     if (task->on_train_epoch_end) TRAIN_APART(task->on_train_epoch_end(t->net, t->epoch, task->user));
@@ -518,7 +519,8 @@ static void tell_steps_left(const xt_trainer *t) {
 }
 
 bool fit_epochs(xt_trainer *t, const xt_src *src) {
-    loop l = {.t = t, .src = src, .batches = t->train_limit, .row_step = -1};
+    loop l = {.t = t, .src = src, .batches = t->train_limit, .row_step = -1, .accumulates = t->window_open};
+    t->window_open = false;
     l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;
     tell_nothing_left(t);
     if (!(epochs_left(t) && steps_left(t))) make_tensors(t);

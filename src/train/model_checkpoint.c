@@ -411,10 +411,15 @@ static xt_status save_last(xt_trainer *t, saver *m) {
 
 static void fit_end(xt_trainer *t, bool ok, void *user) {
     saver *m = user;
-    if (t->at.micro_batches == 0 && !m->o.dirpath) { /* the run's folder may go: the next fit has another */
-        if (m->dir) rmdir(m->dir);
-        base_free(m->dir);
-        m->dir = NULL;
+    if (t->at.micro_batches == 0 && !m->o.dirpath && m->dir) {
+        /* The run's folder may go, and the next fit has another; unless an epoch that had its steps already, and its
+         * end only now, is saved there. */
+        xt_status s = checkpoint_wait(t);
+        if (s) lazy_fail(s);
+        if (rmdir(m->dir) == 0 || !file_exists(m->dir)) {
+            base_free(m->dir);
+            m->dir = NULL;
+        }
     }
     if (!ok || m->saved_step == t->global_step || m->o.save_last == XT_OFF || t->at.micro_batches == 0) return;
     xt_status s = gather(t, m);

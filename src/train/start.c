@@ -275,9 +275,9 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     if (lazy_pending()) return status_clone(lazy_pending());
     XT_TRY(make_optimizers(t));
     XT_TRY(callbacks_built_in(t));
-    XT_TRY(resume(t));
-    /* of a window that a stop cut short */
+    /* of a window that a stop cut short; a checkpoint's own come behind it */
     for (int i = 0; i < t->n_opts && t->global_step > 0; i++) xt_zero_grad_at(src, t->opts[i]);
+    XT_TRY(resume(t));
     t->accumulate = t->o.accumulate_grad_batches;
     t->divides = t->accumulate > 1;
     t->rates_taken = false;

@@ -84,6 +84,11 @@ typedef struct checkpoint_running {
     checkpoint_ring *all;
     size_t n, cap;
 } checkpoint_running;
+typedef struct checkpoint_values { /* the newest logged values, gathered for a checkpoint */
+    char *names; /* JSON */
+    double *rows; /* [ranks, n] */
+    int64_t ranks, n;
+} checkpoint_values;
 
 struct xt_trainer {
     bool has_mesh; /* made for .strategy */
@@ -112,11 +117,14 @@ struct xt_trainer {
     bool divides; /* losses are divided by the window: another program than without */
     bool rates_taken; /* a callback sets the learning rates: schedules rest */
     xt_tensor step_loss; /* of the micro-batch being recorded, as training_step gave it */
+    bool window_open; /* manual optimization: what the resumed run had recorded last was no optimizer step */
     bool step_recorded; /* the micro-batch being recorded ends with an optimizer step */
     xt_loss_scaler *scaler; /* made at the first fit in f16; xt_finish frees it */
     bool scales; /* this fit scales its loss */
     period every;
     train_position position;
+    int64_t
+        samples_rest; /* of all ranks, beside `position`'s of each: what other ranks had seen and these cannot share */
     train_position in_window; /* micro-batches and samples since the last optimizer step: not in a checkpoint */
     int64_t epoch, global_step, epochs_done, epoch_batches;
     bool fitting;
@@ -148,8 +156,9 @@ struct xt_trainer {
     bool pass_opened, pass_wrote; /* a pass has opened the run; and written something there */
     char *run_dir, *saved_last; /* saved_last: the newest last.ckpt of this trainer; NULL = none */
     checkpoint_log log_sums;
-    checkpoint_ranks own_buffers;
+    checkpoint_ranks own_buffers, gradients;
     checkpoint_running running;
+    checkpoint_values newest;
     struct checkpoint_writer *writer; /* of the background; made at its first file */
     log_sink sinks[16];
     struct own_logger loggers[TRAIN_MAX_LOGGERS]; /* of the program */
@@ -163,6 +172,9 @@ struct xt_trainer {
     xt_epoch_detail *details;
     size_t n_details, cap_details;
     xt_fit_result result;
+    struct nn_mark
+        *at_start; /* what was frozen when the fit's hooks of the start were over; NULL: no fit has been there */
+    char *said_frozen, *said_modes; /* of the checkpoint, until they are said again; NULL: none (checkpoint_modes.c) */
     char *resumed_from; /* the file; NULL when the fit began anew */
     double mfu; /* by the throughput monitor; 0 without one */
 };
@@ -422,6 +434,9 @@ xt_callback *reinitialize_new(void); /* reinitialize.c: .reinitialize_every_n_st
 xt_status checkpoint_save(xt_trainer *t, const char *path);
 /* All of it, called by all ranks: rank 0 writes the file (NULL: nowhere), behind those that are under way. */
 xt_status checkpoint_of_ranks(xt_trainer *t, const char *path);
+/* The hooks of a fit's start are over: what is frozen and the modes of modules are what the checkpoint has, if the fit
+ * goes on from one (checkpoint_modes.c). */
+xt_status checkpoint_modes_say(xt_trainer *t);
 xt_status checkpoint_load(xt_trainer *t, const char *path); /* "last": the newest of the run; "best": its best */
 /* The data module's state in the checkpoint that the coming fit goes on from (base_free); NULL: there is none. */
 xt_status checkpoint_data_state(xt_trainer *t, char **out);

@@ -5,6 +5,7 @@
 
 #include "base/handle.h"
 #include "lazy/mesh/mesh.h"
+#include "nn/nn.h"
 #include "optim/optim.h"
 #include "train/train_int.h"
 
@@ -113,6 +114,9 @@ void xt_trainer_free(xt_trainer *t) {
     base_free(t->details);
     base_free(t->run_dir);
     base_free(t->resumed_from);
+    nn_mark_free(t->at_start);
+    base_free(t->said_frozen);
+    base_free(t->said_modes);
     base_free(t->saved_last);
     xt_status_free(t->problem);
     handle_free(t);

@@ -273,6 +273,28 @@ static void freezing(void **state) {
     finish();
 }
 
+/* Of rules for the same parameters the last call counts, though it was made before. */
+static void said_again(void **state) {
+    (void)state;
+    float x[8] = {1, 2, 3};
+    xt_module *m = xt_module_new(one_layer, NULL);
+    for (int i = 0; i < 2; i++) {
+        xt_freeze(m, "fc.weight");
+        xt_init_constant(m, "*.weight", 1);
+        if (i) break;
+        xt_unfreeze(m, "*.weight");
+        xt_init_constant(m, "fc.*", 2);
+    }
+    xt_backward(xt_mean(xt_forward(m, xt_from_array(x, XT_F32, 1, 8))));
+    assert_true(xt_is_none(xt_grad(xt_module_find(m, "fc.weight"))));
+    assert_false(xt_is_none(xt_grad(xt_module_find(m, "fc.bias"))));
+    assert_true(xt_mark_step());
+    is_constant(m, "fc.weight", 1);
+    is_constant(m, "fc.bias", 2);
+    xt_clear_error();
+    finish();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_begin_as_pytorchs),
@@ -282,6 +304,7 @@ int main(void) {
         cmocka_unit_test(rules_before_birth),
         cmocka_unit_test(built_within_a_step),
         cmocka_unit_test(freezing),
+        cmocka_unit_test(said_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

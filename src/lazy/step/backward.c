@@ -52,6 +52,12 @@ xt_tensor xt_requires_grad_at(const xt_src *src, xt_tensor t, bool on) {
     return out;
 }
 
+bool lazy_trains(xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    const lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
+    return s && s->requires_grad;
+}
+
 bool lazy_train(const xt_src *src, xt_tensor t, bool on) {
     bool news;
     require_grad(src, t, on, &news);

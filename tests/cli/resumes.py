@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""Fits that are resumed, beside the unbroken ones.
+
+resumes.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws a fit whose state is more than weights: layers that
+are frozen, unfrozen or put into another mode in the hooks of some epoch; optimizers that the step steps itself, each
+every few batches, while the others' gradients wait; schedules, early stopping and checkpoints that watch a validation's
+value, which may be long ago; one rank or two. It writes a checkpoint behind every step and epoch. From some of them,
+and from checkpoints of a run that was resumed itself, the fit goes on: weights and rows must be the unbroken one's to
+the bit. On another number of ranks, with the same batch for all of them together, steps, epochs and samples of the rows
+are, and the weights nearly. What differs is printed with its seed, by which it is tried again."""
+import csv
+import glob
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+
+build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])
+first, count, flags = int(sys.argv[4]), int(sys.argv[5]), sys.argv[6:] or ["-O1"]
+
+PROGRAM = """#include <math.h>
+#include <stdio.h>
+#include <xtrain/xtrain.h>
+enum { N = @samples@ };
+static float x[N][5];
+static int64_t y[N];
+static xt_optimizer *o[3];
+static xt_module *m;
+static xt_tensor part(xt_module *in, const char *name, xt_tensor t) {
+    xt_module *c = xt_sub(in, name, -1);
+    t = xt_linear(c, "fc", t, 5);
+    @layer@
+    return xt_tanh(t);
+}
+static xt_tensor net(xt_module *in, xt_tensor t, void *user) {
+    (void)user;
+    t = part(in, "a", t);
+    t = part(in, "b", t);
+    return xt_linear(xt_sub(in, "c", -1), "out", t, 3);
+}
+static xt_tensor step(xt_module *in, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor out = xt_forward(in, b.x), loss = xt_cross_entropy(out, b.y);
+    xt_log("t", loss, .on_epoch = XT_ON);
+    @manual@
+    return loss;
+}
+static void validation(xt_module *in, xt_batch b, void *user) {
+    (void)user;
+    xt_log("v", xt_cross_entropy(xt_forward(in, b.x), b.y), .sync_dist = XT_ON);
+}
+static int optimizers(xt_module *in, xt_optimizer **out, int max, void *user) {
+    (void)user;
+    (void)max;
+    m = in;
+    @optimizers@
+    @schedule@
+    @in_configure@
+    for (int i = 0; i < @n@; i++) out[i] = o[i];
+    return @n@;
+}
+static void fit_start(xt_module *in, void *user) {
+    (void)user;
+    (void)in;
+    @in_fit_start@
+}
+static void epoch_start(xt_module *in, int64_t epoch, void *user) {
+    (void)user;
+    (void)in;
+    @epoch_start@
+}
+static uint64_t hash(void) {
+    uint64_t h = 1469598103934665603u;
+    for (int i = 0; i < xt_module_tensors(m); i++) {
+        unsigned char v[4096];
+        xt_tensor t = xt_cast(xt_module_tensor(m, i), XT_F32);
+        int64_t n = xt_numel(t) * 4;
+        if (!xt_read(t, v, (size_t)n)) return 0;
+        for (int64_t k = 0; k < n; k++) h = (h ^ v[k]) * 1099511628211u;
+    }
+    return h;
+}
+int main(int argc, char **argv) {
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j < 5; j++) x[i][j] = sinf((float)(i * 7 + j * 3));
+        y[i] = (int64_t)(i * i) % 3;
+    }
+    xt_trainer *t = xt_trainer_new(.max_epochs = @epochs@, .seed = 7, .model_summary = XT_OFF, .loggers = "csv",
+                                   .log_every_n_steps = @every@, .num_sanity_val_steps = 0, @options@);
+    xt_trainer_args(t, argc, argv);
+    int64_t batch = (int64_t)xt_trainer_number(t, "model.batch", @batch@);
+    xt_task task = {.net = net, .training_step = step, .validation_step = validation, .configure_several = optimizers,
+                    .on_fit_start = fit_start, .on_train_epoch_start = epoch_start, .manual_optimization = @is_manual@};
+    @before@
+    xt_trainer_add(t, xt_model_checkpoint(.every_n_steps = 1, .save_top_k = -1, .filename = "s{step:d}",
+                                          .auto_insert_metric_name = XT_OFF@monitored@));
+    xt_trainer_add(t, xt_model_checkpoint(.every_n_epochs = 1, .save_top_k = -1, .filename = "e{epoch:d}",
+                                          .auto_insert_metric_name = XT_OFF, .save_last = XT_OFF));
+    @callbacks@
+    xt_dataset *d = xt_array_dataset(x, (xt_spec){XT_F32, {5}}, y, (xt_spec){XT_I64, {0}}, N);
+    int rc = xt_fit(t, &task, xt_loader_new(d, .batch = batch@loader@), xt_loader_new(d, .batch = batch, .limit = 2));
+    if (rc == 0 && xt_rank() == 0) {
+        double sum = 0;
+        for (int i = 0; i < xt_module_tensors(m); i++)
+            sum += xt_item(xt_sum(xt_square(xt_cast(xt_module_tensor(m, i), XT_F64))));
+        printf("weights %016llx %.17g\\n", (unsigned long long)hash(), sum);
+    }
+    return xt_finish() || rc;
+}
+"""
+OPTIMIZERS = ["xt_sgd(@, .lr = 0.1, .momentum = 0.9, .dampening = 0.5)", "xt_sgd(@, .lr = 0.2)",
+              "xt_adamw(@, .lr = 0.02)", "xt_adam(@, .lr = 0.02, .amsgrad = XT_ON)", "xt_rmsprop(@, .lr = 0.01)",
+              "xt_nadam(@)", "xt_radam(@)", "xt_adagrad(@, .lr = 0.05, .lr_decay = 0.1)", "xt_asgd(@, .lr = 0.05)",
+              "xt_muon(@)", "xt_adafactor(@)"]
+
+
+def drawn_hooks(r, p, epochs):
+    """What is frozen where; each hook of an epoch speaks once, in that epoch, or again in each from there on."""
+    said, patterns = [], ["a.*", "b.*", "*.bias", "a.fc.weight"]
+    prebuilt = r.random() < 0.5
+    if prebuilt:
+        p["before"] = ("task.module = m = xt_module_new(net, NULL);\n"
+                       "xt_status_free(xt_module_build(m, (xt_spec){XT_F32, {4, 5}}));\n")
+    for _ in range(r.choice([0, 1, 2, 3])):
+        pattern = r.choice(patterns)
+        place = r.choice(["before" if prebuilt else "in_configure", "in_configure", "in_fit_start"])
+        p[place] += 'xt_freeze(m, "%s");\n' % pattern
+        said.append(pattern)
+    if r.random() < 0.3:
+        p["in_fit_start"] += 'xt_eval(xt_sub(m, "a", -1));\n'
+    for _ in range(r.choice([0, 1, 2, 3])):
+        what = r.choice(['xt_unfreeze(m, "%s");' % r.choice(said or patterns),
+                         'xt_freeze(m, "%s");' % r.choice(patterns), 'xt_eval(xt_sub(m, "b", -1));',
+                         'xt_train(xt_sub(m, "a", -1));'])
+        p["epoch_start"] += "if (epoch %s %d) %s\n" % (r.choice(["==", "==", ">="]), r.randint(0, epochs - 1), what)
+
+
+def draw(r):
+    p = dict.fromkeys(re.findall(r"@(\w+)@", PROGRAM), "")
+    epochs = r.choice([3, 4])
+    p.update(samples=r.choice([24, 32, 40]), batch=4, epochs=epochs, every=r.choice([1, 2, 5]))
+    ranks = r.choice([1, 1, 1, 2])
+    p["layer"] = r.choice(["", "", 't = xt_batch_norm(c, "bn", t);', "t = xt_dropout(c, t, 0.3);"])
+    p["loader"] = r.choice(["", ", .shuffle = XT_ON"])
+    options = []
+    manual = r.random() < 0.5
+    p["is_manual"] = "true" if manual else "false"
+    if manual:
+        p["n"] = 3
+        p["manual"] = "xt_backward(loss);\n"
+        for i, child in enumerate("abc"):
+            p["optimizers"] += "o[%d] = %s;\n" % (i, r.choice(OPTIMIZERS).replace("@", 'xt_sub(in, "%s", -1)' % child))
+            window = r.choice([1, 2, 3, 4])
+            p["manual"] += "if (b.index %% %d == %d) xt_optimizer_step(o[%d]);\n" % (window, r.randrange(window), i)
+    else:
+        p["n"] = 1
+        p["optimizers"] = "o[0] = %s;\n" % r.choice(OPTIMIZERS).replace("@", "in")
+        options.append(".accumulate_grad_batches = %d" % r.choice([1, 1, 2]))
+    drawn_hooks(r, p, epochs)
+    if manual:  # an optimizer of parameters that are all frozen has no gradient to step with
+        for place in "before", "in_configure", "in_fit_start", "epoch_start":
+            p[place] = re.sub(r'freeze\(m, "([ab])\.(\*|fc\.weight)"\)', r'freeze(m, "\1.fc.bias")', p[place])
+    options.append(".val_every = \"%s\"" % r.choice(["1epochs", "2epochs", "3batches", "0.5epochs"]))
+    if r.random() < 0.5:
+        p["schedule"] = 'xt_plateau_schedule(o[0], .monitor = "v", .patience = 0, .factor = 0.5);'
+    if "2epochs" in options[-1]:
+        p["schedule"] = ""  # whose first look comes before the first validation
+    elif r.random() < 0.5:
+        p["callbacks"] += ('xt_trainer_add(t, xt_early_stopping(.monitor = "v", .patience = %d, '
+                           '.on_train_epoch_end = XT_%s));\n' % (r.choice([1, 2]), r.choice(["ON", "OFF"])))
+    if r.random() < 0.5:
+        p["monitored"] = ', .monitor = "v"'
+    p["options"] = ", ".join(options)
+    return re.sub(r"@(\w+)@", lambda m: str(p[m[1]]), PROGRAM), ranks, p
+
+
+def rows_of(folder):
+    rows = {}
+    for name in glob.glob(folder + "/default/*/metrics.csv"):
+        for row in csv.DictReader(open(name)):
+            if not row["name"].startswith("lr"):
+                rows[(int(row["step"]), int(row["epoch"]), int(row["batch"]), int(row["samples"]), row["stage"],
+                      row["level"], row["name"])] = row["value"]
+    return rows
+
+
+def run(folder, runs, ranks, *words):
+    shutil.rmtree(folder + "/" + runs, ignore_errors=True)
+    launch = [build + "/xtrain", "launch", "-n", str(ranks)] if ranks > 1 else []
+    done = subprocess.run(["timeout", "120", *launch, folder + "/program", *words], cwd=folder, text=True,
+                          capture_output=True,
+                          env=dict(os.environ, XT_PLUGIN_DIR=build, XT_RUNS_DIR=folder + "/" + runs, XT_SUMMARY="off",
+                                   XT_PROGRESS="off", XT_POSTMORTEM="off", XT_CACHE="on", XT_TIMEOUT="60",
+                                   XT_CACHE_DIR=work + "/cache"))
+    found = re.search(r"weights (\w+) (\S+)", done.stdout)
+    return done, (found[1], float(found[2])) if found else None, rows_of(folder + "/" + runs)
+
+
+def checkpoints(folder, runs):
+    return sorted(glob.glob(folder + "/" + runs + "/default/version_0/checkpoints/[se][0-9]*.ckpt"))
+
+
+def differs(whole, rows, got, step):
+    """Rows behind the step; those of the step itself may be on either side of the checkpoint."""
+    out = []
+    for k in sorted(set(k for k in rows if k[0] > step) | set(got)):
+        if rows.get(k) != got.get(k) and not (k not in rows and k[0] == step):
+            out.append("row %s: %s, resumed %s" % (k, rows.get(k), got.get(k)))
+    return out[:3] + (["%d more" % (len(out) - 3)] if len(out) > 3 else [])
+
+
+def resume(folder, runs, ranks, whole, rows, path, p):
+    done, weights, got = run(folder, runs, ranks, "--resume", path)
+    name, step = os.path.basename(path), int(step_of(path))
+    if done.returncode or (got and not weights):
+        return ["%s: exit %d: %s" % (name, done.returncode, done.stderr[-600:])]
+    why = [] if weights is None or weights[0] == whole[0] else ["weights %s, %s" % (whole, weights)]
+    return ["%s: %s" % (name, w) for w in why + differs(whole, rows, got, step)]
+
+
+def step_of(path):
+    head = open(path, "rb").read(1 << 16).decode("latin1")
+    return re.search(r'"global_step":"(\d+)"', head)[1]
+
+
+def other_ranks(folder, ranks, whole, rows, path, p):
+    """The same samples in each batch of all ranks: the same steps, and sums in another order."""
+    other = 3 - ranks
+    done, weights, got = run(folder, "other", other, "--resume", path,
+                             "--model.batch", str(p["batch"] * ranks // other))
+    name, step = os.path.basename(path), int(step_of(path))
+    if done.returncode:
+        return ["%s on %d ranks: exit %d: %s" % (name, other, done.returncode, done.stderr[-600:])]
+    places = lambda rows: sorted(k for k in rows if k[0] > step and k[4] == "train" and k[5] == "step")
+    why = [] if places(rows) == places(got) else ["rows at %s, resumed %s" % (places(rows)[:4], places(got)[:4])]
+    if weights and abs(weights[1] - whole[1]) > 1e-3 * whole[1]:
+        why.append("weights %s, %s" % (whole, weights))
+    return ["%s on %d ranks: %s" % (name, other, w) for w in why]
+
+
+def main():
+    bad = resumed = 0
+    for seed in range(first, first + count):
+        folder = "%s/%d" % (work, seed)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        r = random.Random(seed)
+        text, ranks, p = draw(r)
+        with open(folder + "/p.c", "w") as f:
+            f.write(text)
+        subprocess.run([os.environ.get("CC", "cc"), "-w", "-g", *flags, "-I" + include, "p.c", "-o", "program",
+                        "-L" + build, "-lxtrain", "-lm", "-Wl,-rpath," + build], cwd=folder, check=True)
+        done, whole, rows = run(folder, "whole", ranks)
+        why = []
+        if done.returncode or not whole:
+            why.append("exit %d: %s" % (done.returncode, done.stderr[-600:]))
+        files = checkpoints(folder, "whole")
+        for path in r.sample(files, min(3, len(files))) if not why else []:
+            why += resume(folder, "two", ranks, whole, rows, path, p)
+            resumed += 1
+            again = checkpoints(folder, "two")  # of the run that was resumed
+            if again and not why:
+                why += resume(folder, "three", ranks, whole, rows, r.choice(again), p)
+                resumed += 1
+        if not why and not p["layer"] and not p["callbacks"] and not p["schedule"] and files and r.random() < 0.8:
+            why += other_ranks(folder, ranks, whole, rows, r.choice(files), p)
+            resumed += 1
+        if why:
+            bad += 1
+            print("seed %d, %d ranks (%s/p.c):\n  %s" % (seed, ranks, folder, "\n  ".join(why)), flush=True)
+        else:
+            shutil.rmtree(folder)
+    print("%d passed, %d failed (%d resumes)" % (count - bad, bad, resumed))
+    sys.exit(bad > 0)
+
+
+main()
