@@ -62,7 +62,7 @@ void schedule_watch_end(const xt_optimizer *o, int64_t passes) {
 
 void schedule_watch_manual(const xt_optimizer *o, int64_t epochs) {
     char made[300];
-    if (o->steps < CERTAIN && epochs < 2) return;
+    if (o->updater.steps < CERTAIN && epochs < 2) return;
     for (size_t i = 0; i < o->n_schedulers; i++) {
         xt_scheduler *s = o->schedulers[i];
         if (s->watch.by_program || s->watch.by_trainer || !tells(s)) continue;
@@ -71,6 +71,6 @@ void schedule_watch_manual(const xt_optimizer *o, int64_t epochs) {
             "the schedule%s has never stepped, in %lld steps of its optimizer: the rate is %g, as at the beginning. "
             "With .manual_optimization the task steps its schedules as it steps its optimizers: xt_schedule_step%s "
             "behind xt_optimizer_step, or in on_train_epoch_end",
-            made_at(s, made, sizeof made), (long long)o->steps, o->groups[0].h.lr, s->plateau ? "_value" : "");
+            made_at(s, made, sizeof made), (long long)o->updater.steps, o->groups[0].h.lr, s->plateau ? "_value" : "");
     }
 }

@@ -66,6 +66,36 @@ check "a killed rank" [ $? = 137 ]
 check "with where it was" \
     grep -qE 'rank 1 \(pid [0-9]+\) was killed by SIGKILL.*last seen at .*fail.c:[0-9]+ \(.*, step 19[,)]' "$tmp/out"
 
+# --- a fit's steps have one number, in the last words of a rank and in what is said of the others: that of the rows
+cat >"$tmp/steps.c" <<'C'
+#include <signal.h>
+#include <unistd.h>
+#include <xtrain/xtrain.h>
+static float x[64][2], y[64][1];
+static xt_tensor net(xt_module *m, xt_tensor v, void *user) { return user ? v : xt_linear(m, "fc", v, 1); }
+static xt_tensor step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    if (b.epoch == 1 && b.index == 2 && xt_rank() == 1) xt_wait(), sleep(1), raise(SIGSEGV);
+    return xt_mse_loss(xt_forward(m, b.x), b.y);
+}
+static void val(xt_module *m, xt_batch b, void *user) { (void)user, xt_log("val", xt_sum(xt_forward(m, b.x))); }
+static xt_optimizer *sgd(xt_module *m, void *user) { (void)user; return xt_sgd(m, .lr = 0.1); }
+int main(void) {
+    xt_dataset *d = xt_array_dataset(x, (xt_spec){XT_F32, {2}}, y, (xt_spec){XT_F32, {1}}, 64);
+    xt_loader *train = xt_loader_new(d, .batch = 4), *other = xt_loader_new(xt_dataset_retain(d), .batch = 4);
+    xt_task task = {.net = net, .training_step = step, .validation_step = val, .configure_optimizers = sgd};
+    return xt_fit(xt_trainer_new(.max_epochs = 3, .logger = XT_OFF), &task, train, other) || xt_finish();
+}
+C
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -g -I"$root/include" "$tmp/steps.c" -o "$tmp/steps" -L"$BUILD" -lxtrain \
+    -Wl,-rpath,"$BUILD"
+(cd "$tmp" && "$XTRAIN" launch -n 2 ./steps >"$tmp/out" 2>&1)
+# 8 steps an epoch a rank: the tenth has ended, or the eleventh is under way
+check "a fit's step in the last words" grep -qE 'SIGSEGV in step 1[01], ' "$tmp/out"
+check "and in what is said of the rank" grep -qE 'last seen at .*steps.c:[0-9]+ \([^)]*step 1[01],' "$tmp/out"
+check "and no other count: rank 0 is at most the steps in flight ahead" \
+    [ -z "$(grep -oE 'step [0-9]+' "$tmp/out" | awk '$2 > 14')" ]
+
 # --- ranks that record different programs: an error that shows the first op that differs, with both lines, on 2 and on
 # 4 ranks
 export ALONE=$tmp/alone.safetensors

@@ -133,11 +133,22 @@ static void done_with_disk(void) {
     setenv("XT_CACHE", "off", 1);
 }
 
+/* What a program costs is booked, storing and loading too: what is left over is called the program's own work. */
+static int64_t compiling, lowering;
+static void on_event(void *user, const lazy_event *e) {
+    (void)user;
+    if (e->source != LAZY_FROM_MEMORY) compiling += e->compile_ns + e->store_ns, lowering += e->lower_ns + e->disk_ns;
+}
+
 static void second_start(void **state) {
     (void)state;
     struct stat st;
     new_folder("a/b");
+    int64_t compiled = count("compile_ns"), lowered = count("lower_ns");
+    compiling = lowering = 0;
     expect_cost(3, 1, 0);
+    assert_true(compiling > 0 && count("compile_ns") - compiled == compiling);
+    assert_true(lowering > 0 && count("lower_ns") - lowered == lowering);
     assert_int_equal(stat(dir, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
     assert_int_equal(files(NULL, 0), 1);
@@ -259,6 +270,7 @@ static void size_cap(void **state) {
 }
 
 int main(void) {
+    lazy_on_event(on_event, NULL);
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {

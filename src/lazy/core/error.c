@@ -179,7 +179,7 @@ static xt_status name_lost(xt_status s) {
     coll_run_exits(&exits);
     if (exits.len && !exits.failed)
         s = status_context(s, "%s; rank %d is at step %lld", str_cstr(&exits), world_get()->rank,
-                           (long long)counter_get(COUNTER_steps));
+                           (long long)lazy_shown_step(counter_get(COUNTER_steps)));
     str_free(&exits);
     return s;
 }
