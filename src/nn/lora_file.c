@@ -480,7 +480,7 @@ xt_status xt_lora_save_at(const xt_src *src, xt_module *m, const char *dir, xt_l
     if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());
     lazy_save shared = lazy_save_begin(dir);
     xt_status s;
-    if (lazy_save_is_rank_0s(&shared, &s)) return s;
+    if (lazy_save_is_rank_0s(&shared, true, &s)) return s;
     return lazy_save_end(&shared, write_adapter(m, nn_writes_here() ? dir : NULL, &o));
 }
 

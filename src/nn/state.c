@@ -173,11 +173,11 @@ xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_s
     save how = {.child = child, .prefix = o.prefix ? o.prefix : "", .transposed = o.transposed};
     lazy_save shared = lazy_save_begin(path);
     xt_status s, theirs;
-    bool aside = lazy_save_is_rank_0s(&shared, &s);
+    bool aside = lazy_save_is_rank_0s(&shared, false, &s);
     if (!aside) s = write_all(m->root, path, o.max_shard_size, &how);
     base_free(child);
     if (!how.set) return aside ? s : lazy_save_end(&shared, s);
-    if (!s && (aside = lazy_save_is_rank_0s(&shared, &theirs))) s = theirs;
+    if (!s && (aside = lazy_save_is_rank_0s(&shared, true, &theirs))) s = theirs;
     if (s || aside)
         st_set_abandon(how.set);
     else

@@ -295,14 +295,14 @@ xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *o, const char *p
         return status_clone(lazy_pending());
     lazy_save shared = lazy_save_begin(path);
     xt_status s, theirs;
-    if (lazy_save_is_rank_0s(&shared, &s)) return s;
+    if (lazy_save_is_rank_0s(&shared, false, &s)) return s;
     s = lazy_gather_states();
     st_writer *w = NULL;
     bool writes = !lazy_spmd() || world_get()->rank == 0; /* with a mesh rank 0 has it all now */
     if (!s && writes) s = st_create(path, &w);
     if (!s && writes) s = write_all(o, w);
     lazy_forget_states();
-    bool aside = !s && w && lazy_save_is_rank_0s(&shared, &theirs);
+    bool aside = !s && w && lazy_save_is_rank_0s(&shared, true, &theirs);
     if (aside) s = theirs;
     if (w && !s && !aside)
         s = st_commit(w);

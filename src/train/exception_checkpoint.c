@@ -1,6 +1,7 @@
 /* The last whole optimizer step of a fit that ended with an error, as a file. */
 #include <unistd.h>
 
+#include "lazy/mesh/mesh.h"
 #include "train/train_int.h"
 
 typedef struct keeper {
@@ -33,6 +34,11 @@ static void exception(xt_trainer *t, xt_status error, void *user) {
     (void)error;
     if (world_get()->rank != 0 || t->at.micro_batches == 0 || !k->path || t->o.fast_dev_run || rehearsal_skips())
         return;
+    if (world_get()->size > 1 && lazy_spmd()) {
+        log_msg(XT_SEV_WARNING, "the state before the error was not saved: each rank has a part of it, and only all "
+                                "ranks together can save that; xt_model_checkpoint(.every_n_steps) keeps one in time");
+        return;
+    }
     if (world_get()->size == 1) xt_status_free(checkpoint_gather(t)); /* what cannot be had is not in the file */
     xt_status s = checkpoint_save(t, k->path);
     checkpoint_release(t);

@@ -67,8 +67,9 @@ typedef struct lazy_save {
 } lazy_save;
 lazy_save lazy_save_begin(const char *path);
 /* Before anything is written, and before it gets its name: rank 0 has come to it, or has written it, and this rank
- * leaves it alone. Waits for rank 0's file then; *out says what became of it. */
-bool lazy_save_is_rank_0s(const lazy_save *s, xt_status *out);
+ * leaves it alone. Waits for rank 0's file then; *out says what became of it. `last`: the file gets its name behind
+ * this call. */
+bool lazy_save_is_rank_0s(const lazy_save *s, bool last, xt_status *out);
 xt_status lazy_save_end(const lazy_save *s, xt_status e); /* gives e */
 /* How many programs with collectives this rank has started, in the order that all ranks have alike; and whether rank
  * `rank` has started more than `sequence` of them, and where it is (n bytes). By what it says of itself: false where
