@@ -359,6 +359,23 @@ static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is
     return false;
 }
 
+void nn_take_gradient(nn_root *r, const char *name, xt_tensor param) {
+    nn_loaded *l = r->gradients ? map_remove(r->gradients, name, strlen(name)) : NULL;
+    if (!l) return;
+    int64_t dims[XT_MAX_RANK + 1] = {0};
+    memcpy(dims, l->type->dims, l->type->rank * sizeof *dims);
+    xt_tensor g = xt_from_array_at(XT_HERE, l->data, l->type->dtype, dims);
+    if (lazy_type(g)) lazy_set_grad(param, g);
+    nn_loaded_free(l);
+}
+
+xt_status nn_give_gradient(xt_module *m, const char *name, const ir_type *type, const void *data) {
+    xt_tensor param = xt_module_find(m, name);
+    XT_TRY(nn_wait_in(&m->root->gradients, name, type, data));
+    if (param.slot) nn_take_gradient(m->root, name, param);
+    return NULL;
+}
+
 static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, nn_recipe recipe, const ir_type *type) {
     void *data;
     lazy_source from;

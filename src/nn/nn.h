@@ -291,10 +291,13 @@ xt_status nn_load_opened(const xt_src *src, xt_module *m, struct st_file *f, con
 /* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded
  * from a file. */
 xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data);
+/* A copy waits for that name in *where, which is made where it is NULL. */
+xt_status nn_wait_in(map **where, const char *name, const ir_type *type, const void *data);
 /* The parameter `name` (full) has this gradient waiting (copied), as if a backward pass had left it: now, or from its
  * first pass on. */
 xt_status nn_give_gradient(xt_module *m, const char *name, const ir_type *type, const void *data);
-void nn_take_gradient(nn_root *r, const char *name, xt_tensor param); /* a new parameter's, if there is one */
+void nn_take_gradient(nn_root *r, const char *name,
+                      xt_tensor param); /* what was given to a parameter that is there now */
 void nn_count_text(double n, char out[32]); /* Lightning's way: 123, 1.2 K, 12.3 M, 400 T, 5,000 T */
 void nn_append_summary(str *text, const xt_module *m, int most); /* the table of layers, at most so many lines */
 char *nn_full_name(const xt_module *m, const char *layer, const char *leaf); /* base_free; NULL with an error pending */

@@ -378,7 +378,7 @@ xt_status nn_convert(nn_loaded *l, const ir_type *want) {
     return NULL;
 }
 
-static xt_status wait_in(map **where, const char *name, const ir_type *type, const void *data) {
+xt_status nn_wait_in(map **where, const char *name, const ir_type *type, const void *data) {
     size_t n = ir_type_bytes(type);
     if (!*where && !(*where = map_new())) return status_oom(sizeof(void *), name);
     nn_loaded *l = base_calloc(1, sizeof *l);
@@ -394,27 +394,7 @@ static xt_status wait_in(map **where, const char *name, const ir_type *type, con
 }
 
 xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data) {
-    return wait_in(&m->root->loaded, name, type, data);
-}
-
-static void set_gradient(xt_tensor param, const ir_type *type, const void *data) {
-    int64_t dims[XT_MAX_RANK + 1] = {0};
-    memcpy(dims, type->dims, type->rank * sizeof *dims);
-    xt_tensor g = xt_from_array_at(XT_HERE, data, type->dtype, dims);
-    if (lazy_type(g)) lazy_set_grad(param, g);
-}
-
-xt_status nn_give_gradient(xt_module *m, const char *name, const ir_type *type, const void *data) {
-    xt_tensor param = xt_module_find(m, name);
-    if (!param.slot) return wait_in(&m->root->gradients, name, type, data);
-    set_gradient(param, type, data);
-    return NULL;
-}
-
-void nn_take_gradient(nn_root *r, const char *name, xt_tensor param) {
-    nn_loaded *l = r->gradients ? map_remove(r->gradients, name, strlen(name)) : NULL;
-    if (l) set_gradient(param, l->type, l->data);
-    nn_loaded_free(l);
+    return nn_wait_in(&m->root->loaded, name, type, data);
 }
 
 /* The first forward pass takes its tensors from here. */

@@ -45,57 +45,6 @@ void checkpoint_facts(const xt_trainer *t, checkpoint_fact out[FACT_COUNT]) {
     if (t->opt) snprintf(out[FACT_OPTIMIZER].value, sizeof out->value, "%s", t->opt->name->name);
 }
 
-/* --- the snapshot --- */
-typedef struct part {
-    char *name;
-    xt_dtype dtype;
-    int rank;
-    int64_t dims[XT_MAX_RANK];
-    void *data;
-    lazy_whole *shared; /* whose bytes data are; NULL: data are the part's own */
-    size_t bytes;
-} part;
-struct snapshot {
-    char **meta; /* key, value, key, value */
-    size_t n_meta, cap_meta;
-    part *parts;
-    size_t n, cap;
-    int64_t rows; /* of the logs, that are of this state */
-};
-
-void snapshot_free(snapshot *s) {
-    if (!s) return;
-    for (size_t i = 0; i < s->n_meta; i++) base_free(s->meta[i]);
-    for (size_t i = 0; i < s->n; i++) {
-        base_free(s->parts[i].name);
-        if (!s->parts[i].shared) base_free(s->parts[i].data);
-        lazy_whole_release(s->parts[i].shared);
-    }
-    base_free(s->meta);
-    base_free(s->parts);
-    base_free(s);
-}
-
-xt_status snapshot_add_meta(snapshot *s, const char *key, const char *value) {
-    char *k = base_strdup(key), *v = base_strdup(value);
-    if (k && v && VEC_PUSH(s->meta, s->n_meta, s->cap_meta, k)) {
-        if (VEC_PUSH(s->meta, s->n_meta, s->cap_meta, v)) return NULL;
-        s->n_meta--;
-    }
-    base_free(k);
-    base_free(v);
-    return status_oom(strlen(value), key);
-}
-
-xt_status snapshot_add(snapshot *s, const char *name, const ir_type *type, void *data, size_t bytes) {
-    part p = {.name = base_strdup(name), .dtype = type->dtype, .rank = (int)type->rank, .data = data, .bytes = bytes};
-    memcpy(p.dims, type->dims, type->rank * sizeof *p.dims);
-    if (p.name && VEC_PUSH(s->parts, s->n, s->cap, p)) return NULL;
-    base_free(p.name);
-    base_free(data);
-    return status_oom(bytes, name);
-}
-
 static void add_callback(cJSON *all, const xt_callback *c) {
     char small[512], key[256], *text = small;
     size_t n = c->d.save_state(small, sizeof small, c->user);
@@ -148,7 +97,7 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
     XT_TRY(snapshot_add_meta(w, "epoch", text));
     XT_TRY(snapshot_add_meta(w, "row_seen", t->row_seen ? "1" : "0"));
     if (t->task && t->task->manual_optimization)
-        XT_TRY(snapshot_add_meta(w, "window_open", t->step_recorded ? "0" : "1"));
+        XT_TRY(snapshot_add_meta(w, "window_open", t->step_recorded || t->in_window.batches ? "0" : "1"));
     snprintf(text, sizeof text, "%lld", (long long)t->global_step);
     XT_TRY(snapshot_add_meta(w, "global_step", text));
     snprintf(text, sizeof text, "%llu", (unsigned long long)lazy_seed());
@@ -180,31 +129,6 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
     return s;
 }
 
-static xt_status take_tensor(snapshot *s, const char *name, xt_tensor tensor) {
-    const ir_type *type = lazy_type(tensor);
-    if (!type) return status_new(XT_FAILED_PRECONDITION, NULL, "tensor %s is gone", name);
-    size_t n = ir_type_bytes(type);
-    lazy_whole *shared = lazy_state_whole(tensor); /* what a mesh's ranks brought together */
-    if (shared) {
-        part p = {.name = base_strdup(name),
-                  .dtype = type->dtype,
-                  .rank = (int)type->rank,
-                  .data = shared->bytes,
-                  .shared = shared,
-                  .bytes = n};
-        memcpy(p.dims, type->dims, type->rank * sizeof *p.dims);
-        if (p.name && VEC_PUSH(s->parts, s->n, s->cap, p)) return NULL;
-        base_free(p.name);
-        lazy_whole_release(shared);
-        return status_oom(n, name);
-    }
-    void *data = base_malloc(n + 1);
-    xt_status st = data ? lazy_state_read(tensor, data, n) : status_oom(n, name);
-    if (!st) return snapshot_add(s, name, type, data, n);
-    base_free(data);
-    return st;
-}
-
 /* Every tensor of a checkpoint, in the same order on every rank. */
 typedef xt_status (*tensor_fn)(void *user, const char *name, xt_tensor tensor);
 
@@ -230,7 +154,7 @@ static xt_status each_tensor(const xt_trainer *t, tensor_fn fn, void *user) {
 }
 
 static xt_status take_one(void *user, const char *name, xt_tensor tensor) {
-    return take_tensor(user, name, tensor);
+    return snapshot_add_tensor(user, name, tensor);
 }
 
 /* This rank's share. */
@@ -246,7 +170,7 @@ static xt_status share_one(void *user, const char *name, xt_tensor tensor) {
     if (!type) return status_new(XT_FAILED_PRECONDITION, NULL, "tensor %s is gone", name);
     int writer = shard_writer(&h->loads, ir_type_bytes(type));
     if (!h->s) return status_context(lazy_gather_state(tensor, writer), "tensor %s", name);
-    return writer == h->rank ? take_tensor(h->s, name, tensor) : NULL;
+    return writer == h->rank ? snapshot_add_tensor(h->s, name, tensor) : NULL;
 }
 
 static xt_status share_out(const xt_trainer *t, snapshot *s) {
@@ -284,13 +208,13 @@ static xt_status take(xt_trainer *t, const char *path, const shard_plan *p, snap
     str list = STR_INIT;
     *out = NULL;
     XT_TRY(check_trained(t, path));
-    snapshot *s = base_calloc(1, sizeof *s);
-    xt_status e = s ? take_meta(t, s) : status_oom(sizeof *s, path);
+    snapshot *s = snapshot_new();
+    xt_status e = s ? take_meta(t, s) : status_oom(256, path);
     if (!e) e = p ? shard_list(p, &list) : each_tensor(t, take_one, s);
     if (!e && p) e = snapshot_add_meta(s, ST_SHARDS, str_cstr(&list));
     str_free(&list);
     if (!e) e = take_log(t, s);
-    if (!e) s->rows = log_rows_issued();
+    if (!e) snapshot_note_rows(s);
     if (!e) e = checkpoint_ranks_take(&t->own_buffers, t->net, s);
     if (!e) e = checkpoint_running_take(&t->running, s);
     if (!e) e = checkpoint_values_take(&t->newest, s);
@@ -311,8 +235,8 @@ xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out) {
 xt_status snapshot_take_shard(xt_trainer *t, const shard_plan *p, snapshot **out, snapshot **out_shard) {
     *out = *out_shard = NULL;
     XT_TRY(check_trained(t, p->stem));
-    snapshot *s = base_calloc(1, sizeof *s);
-    xt_status e = s ? share_out(t, s) : status_oom(sizeof *s, p->stem);
+    snapshot *s = snapshot_new();
+    xt_status e = s ? share_out(t, s) : status_oom(256, p->stem);
     if (!e && world_get()->rank == 0) e = take(t, p->stem, p, out);
     if (e) {
         snapshot_free(s);
@@ -320,62 +244,6 @@ xt_status snapshot_take_shard(xt_trainer *t, const shard_plan *p, snapshot **out
     }
     *out_shard = s;
     return NULL;
-}
-
-/* --- writing --- */
-static xt_status make_folder_of(const char *path) {
-    char *folder = base_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
-    xt_status s = folder ? NULL : status_oom(strlen(path), path);
-    if (slash && slash != folder) {
-        *slash = 0;
-        s = file_make_dirs(folder, 0755);
-    }
-    base_free(folder);
-    return s;
-}
-
-static xt_status write_parts(const snapshot *s, st_writer *w) {
-    for (size_t i = 0; i < s->n_meta; i += 2) XT_TRY(st_meta(w, s->meta[i], s->meta[i + 1]));
-    for (size_t i = 0; i < s->n; i++)
-        XT_TRY(st_declare(w, s->parts[i].name, s->parts[i].dtype, s->parts[i].rank, s->parts[i].dims));
-    st_sums sums = {0};
-    int64_t words = sizeof sums / sizeof(uint64_t);
-    XT_TRY(st_declare(w, CHECKPOINT_CHECKSUM, XT_U64, 1, &words));
-    for (size_t i = 0; i < s->n; i++) {
-        XT_TRY(st_data(w, s->parts[i].data, s->parts[i].bytes));
-        sums.data = hash_bytes(s->parts[i].data, s->parts[i].bytes, sums.data);
-    }
-    XT_TRY(st_data(w, "", 0)); /* the header is written, whatever parts there are */
-    sums.header = st_written_header(w);
-    return st_data(w, &sums, sizeof sums);
-}
-
-/* A shard is weights like any others: its sums stand where readers of weights do not stumble over them. */
-static xt_status write_plain(const snapshot *s, st_writer *w) {
-    XT_TRY(st_with_sums(w));
-    for (size_t i = 0; i < s->n; i++)
-        XT_TRY(st_declare(w, s->parts[i].name, s->parts[i].dtype, s->parts[i].rank, s->parts[i].dims));
-    for (size_t i = 0; i < s->n; i++) XT_TRY(st_data(w, s->parts[i].data, s->parts[i].bytes));
-    return NULL;
-}
-
-static xt_status write_file(const snapshot *s, const char *path, xt_status (*parts)(const snapshot *, st_writer *)) {
-    XT_TRY(make_folder_of(path));
-    st_writer *w;
-    XT_TRY(st_create(path, &w));
-    xt_status e = parts(s, w);
-    if (!e) return status_context(st_commit(w), "saving %s", path);
-    st_abandon(w);
-    return status_context(e, "saving %s", path);
-}
-
-xt_status snapshot_write(const snapshot *s, const char *path) {
-    log_wait_rows(s->rows);
-    return write_file(s, path, write_parts);
-}
-
-xt_status snapshot_write_shard(const snapshot *s, const char *path) {
-    return write_file(s, path, write_plain);
 }
 
 xt_status checkpoint_save(xt_trainer *t, const char *path) {

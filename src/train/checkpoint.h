@@ -38,8 +38,12 @@ typedef struct snapshot snapshot;
 xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out);
 /* Of a checkpoint in shards: *out_shard is this rank's, *out what rank 0 writes behind all of them (NULL elsewhere). */
 xt_status snapshot_take_shard(xt_trainer *t, const shard_plan *p, snapshot **out, snapshot **out_shard);
-xt_status snapshot_write_shard(const snapshot *s, const char *path);
+/* snapshot.c */
+snapshot *snapshot_new(void); /* NULL without memory */
 void snapshot_free(snapshot *s);
+void snapshot_note_rows(snapshot *s); /* rows made so far are in their files before the snapshot is in its own */
+xt_status snapshot_add_tensor(snapshot *s, const char *name, xt_tensor tensor);
+xt_status snapshot_write_shard(const snapshot *s, const char *path);
 /* data: taken over, also on failure */
 xt_status snapshot_add(snapshot *s, const char *name, const ir_type *type, void *data, size_t bytes);
 xt_status snapshot_add_meta(snapshot *s, const char *key, const char *value);

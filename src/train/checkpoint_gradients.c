@@ -50,12 +50,12 @@ static xt_status gather_one(checkpoint_ranks *r, const xt_module *m, int i) {
 
 static void tell_left_out(const xt_trainer *t) {
     if (world_get()->rank != 0) return;
-    log_msg(XT_SEV_WARNING,
-            "the checkpoint of step %lld does not hold the gradients that wait for an optimizer's step%s: a run that "
-            "resumes from it begins without them. Saved behind a step of an optimizer%s they are in it",
-            (long long)t->global_step,
-            t->in_window.batches ? ", since it was saved between two steps" : ", which a mesh's ranks have in parts",
-            t->in_window.batches ? "" : ", with strategy \"ddp\",");
+    log_once("gradients left out", XT_SEV_WARNING,
+             "the checkpoint of step %lld does not hold the gradients that wait for an optimizer's step%s: a run that "
+             "resumes from it begins without them. Saved behind a step of an optimizer%s they are in it",
+             (long long)t->global_step,
+             t->in_window.batches ? ", since it was saved between two steps" : ", which a mesh's ranks have in parts",
+             t->in_window.batches ? "" : ", with strategy \"ddp\",");
 }
 
 xt_status checkpoint_gradients_gather(checkpoint_ranks *r, const xt_trainer *t) {

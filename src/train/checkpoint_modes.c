@@ -93,10 +93,12 @@ static void say_mode(xt_module *m, const cJSON *one, str *told) {
         m = name && *name && strlen(name) < 256 && m ? xt_sub(m, name, -1) : NULL;
     }
     if (!m || !mode) return;
-    nn_set_own_mode(m, strcmp(mode, mode_names[NN_EVALUATING]) == 0 ? NN_EVALUATING
-                       : strcmp(mode, mode_names[NN_TRAINING]) == 0 ? NN_TRAINING
-                                                                    : NN_AS_PARENT);
-    str_printf(told, "%s%s in mode %s", told->len ? ", " : "", *m->path ? m->path : "the network", mode);
+    static const char *const words[] = {"its parent's", "training", "evaluation"};
+    nn_mode said = strcmp(mode, mode_names[NN_EVALUATING]) == 0 ? NN_EVALUATING
+                   : strcmp(mode, mode_names[NN_TRAINING]) == 0 ? NN_TRAINING
+                                                                : NN_AS_PARENT;
+    nn_set_own_mode(m, said);
+    str_printf(told, "%s%s in %s mode", told->len ? ", " : "", *m->path ? m->path : "the network", words[said]);
 }
 
 xt_status checkpoint_modes_say(xt_trainer *t) {

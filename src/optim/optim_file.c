@@ -1,0 +1,75 @@
+/* An optimizer's state as a file of its own: xt_optimizer_save and xt_optimizer_load. */
+#include "format/safetensors.h"
+#include "lazy/mesh/mesh.h"
+#include "optim/optim.h"
+
+static xt_status write_all(const xt_optimizer *o, st_writer *w) {
+    char *text = optim_state_text(o);
+    xt_status s = text ? st_meta(w, "optimizer_state", text) : status_oom(64, "an optimizer's state");
+    base_free(text);
+    XT_TRY(s);
+    XT_TRY(st_with_sums(w));
+    int n = xt_optimizer_tensors(o);
+    for (int i = 0; i < n; i++) {
+        const ir_type *t = lazy_type(xt_optimizer_tensor(o, i));
+        if (!t) return status_new(XT_FAILED_PRECONDITION, NULL, "the state %s is gone", xt_optimizer_tensor_name(o, i));
+        XT_TRY(st_declare(w, xt_optimizer_tensor_name(o, i), t->dtype, (int)t->rank, t->dims));
+    }
+    for (int i = 0; i < n; i++) {
+        size_t bytes = ir_type_bytes(lazy_type(xt_optimizer_tensor(o, i)));
+        void *data = base_malloc(bytes + 1);
+        s = data ? lazy_state_read(xt_optimizer_tensor(o, i), data, bytes)
+                 : status_oom(bytes, xt_optimizer_tensor_name(o, i));
+        if (!s) s = st_data(w, data, bytes);
+        base_free(data);
+        XT_TRY(s);
+    }
+    return NULL;
+}
+
+xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *o, const char *path) {
+    if (!o || !path)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_save: an optimizer and a path are needed");
+    if (!lazy_boundary(LAZY_CHECKPOINT, src) || !optim_take_loaded(src, o) || !lazy_drain())
+        return status_clone(lazy_pending());
+    lazy_save shared = lazy_save_begin(path);
+    xt_status s, theirs;
+    if (lazy_save_is_rank_0s(&shared, false, &s)) return s;
+    s = lazy_gather_states();
+    st_writer *w = NULL;
+    bool writes = !lazy_spmd() || world_get()->rank == 0; /* with a mesh rank 0 has it all now */
+    if (!s && writes) s = st_create(path, &w);
+    if (!s && writes) s = write_all(o, w);
+    lazy_forget_states();
+    bool aside = !s && w && lazy_save_is_rank_0s(&shared, true, &theirs);
+    if (aside) s = theirs;
+    if (w && !s && !aside)
+        s = st_commit(w);
+    else if (w)
+        st_abandon(w);
+    return lazy_save_end(&shared, s ? status_context(s, "saving %s", path) : NULL);
+}
+
+xt_status xt_optimizer_load_at(const xt_src *src, xt_optimizer *o, const char *path) {
+    if (!o || !path)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_load: an optimizer and a path are needed");
+    if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());
+    st_file *f;
+    if (rehearsal_on() && !file_exists(path)) return NULL; /* what the rehearsal itself saved was not written */
+    XT_TRY(st_open(path, &f));
+    const char *text = st_get_meta(f, "optimizer_state");
+    bool has_sums;
+    xt_status s = text ? st_check_sums(f, &has_sums) : status_new(XT_DATA_LOSS, NULL, "it holds no optimizer's state");
+    if (!s) s = optim_state_load(o, text);
+    for (size_t i = 0; i < st_count(f) && !s; i++) {
+        const st_entry *e = st_at(f, i);
+        size_t n = (size_t)(e->end - e->begin);
+        const ir_type *type = ir_tensor(e->dtype, (size_t)e->rank, e->dims);
+        void *data = base_malloc(n + 1);
+        s = data && type ? st_read(f, e, data, n) : status_oom(n, path);
+        if (!s) s = optim_restore(o, e->name, type, data);
+        base_free(data);
+    }
+    st_close(f);
+    return status_context(s, "loading %s", path);
+}
