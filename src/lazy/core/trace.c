@@ -15,16 +15,6 @@ int64_t lazy_step(void) {
     return c ? c->step : 0;
 }
 
-lazy_position *lazy_position_of_thread(void) {
-    static __thread lazy_position p = {.batch_size = 1};
-    return &p;
-}
-
-int64_t lazy_shown_step(int64_t step) {
-    int64_t of_trainer = lazy_position_of_thread()->step;
-    return of_trainer ? of_trainer : step;
-}
-
 /* --- recording --- */
 /* Another thread asks for the line (the watchdog, a crash's report), so what the id names is published with it. */
 static _Atomic src_id recorded_last;
