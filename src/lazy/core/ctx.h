@@ -247,6 +247,7 @@ typedef struct lazy_ctx {
     bool grads_recorded; /* some op of this trace has a result that needs a gradient */
     bool swept; /* and a backward pass has been through this trace */
     size_t n_swept; /* the last one when there were so many step slots */
+    bool has_boundaries; /* the loop is known to: no step holds the begin of the next iteration */
 
     xt_status error; /* pending, first one wins */
     bool error_told; /* printed, or given to the handler */

@@ -24,12 +24,18 @@ enum {
 
 atomic_bool lazy_calls_watched;
 
+/* Where the loop has no boundaries, or is not yet known to have them. */
+static bool looks(const lazy_iteration *it) {
+    return it->n_marked < MARKED || it->first.n;
+}
+
 static void trace_cleared(lazy_ctx *c) {
     lazy_iteration *it = c->iteration;
     it->went_on &= !it->by;
     for (size_t i = it->by ? it->calls_then : 0; i < it->n_calls && !it->went_on; i++)
         it->went_on = !lazy_below_last_update(it, it->calls[i].at);
     if (it->by && !it->by->ends_iteration && it->n_marked < MARKED && !it->goes_on) it->n_marked++;
+    c->has_boundaries = !looks(it);
     it->by = NULL;
     it->learned = NULL;
     it->n_roots = it->n_calls = it->n_aside = it->n_looked = 0;
@@ -50,11 +56,6 @@ static void freed(lazy_ctx *c) {
     base_free(it->looked);
     base_free(it);
     c->iteration = NULL;
-}
-
-/* Where the loop has no boundaries, or is not yet known to have them. */
-static bool looks(const lazy_iteration *it) {
-    return it->n_marked < MARKED || it->first.n;
 }
 
 static const lazy_guest guest = {.trace_cleared = trace_cleared, .freed = freed};
