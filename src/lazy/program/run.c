@@ -357,7 +357,7 @@ xt_status lazy_run_sought(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, lazy
     ev.at_ns = clock_ns();
     c->now_ns = 0;
     c->step_began_ns += ev.at_ns - began; /* compiling and starting is not recording time */
-    if (!s && c->replay_log)
+    if (!s && c->replay_log && !forced) /* the step's, none that looks for NaN or reads within it */
         c->replay_log->program = p;
     else
         lazy_program_release(p);
