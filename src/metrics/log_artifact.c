@@ -1,6 +1,7 @@
 /* Histograms, images and texts: a tensor's values come to the reader thread, are turned into what loggers show on the
  * logger thread, and are handed to the sinks that take them, in the order of the rows around them. */
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -238,8 +239,7 @@ static void tell_unwritten(const artifact *x, const char *why) {
     log_once(key, XT_SEV_WARNING, "%s: %s \"%s\" is not written: %s", at, calls[x->a.kind], x->a.name, why);
 }
 
-static void give(void *user) {
-    artifact *x = user;
+static void hand_over(artifact *x) {
     bool good = true;
     char none[200];
     if (x->a.kind == LOG_HISTOGRAM) make_histogram(x);
@@ -250,7 +250,17 @@ static void give(void *user) {
         tell_unwritten(x, "there is no memory for it");
     else if (!log_give_artifact(&x->a) && !rehearsal_skips())
         tell_unwritten(x, none);
+}
+
+static void free_given(void *x) {
     artifact_free(x);
+}
+
+/* A logger's function may end the thread. */
+static void give(void *x) {
+    pthread_cleanup_push(free_given, x);
+    hand_over(x);
+    pthread_cleanup_pop(1);
 }
 
 /* --- asking for the values --- */

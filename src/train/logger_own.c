@@ -37,14 +37,24 @@ static void call(own *o, const char *what, const xt_log_row *row, const log_arti
     pthread_cleanup_pop(0);
 }
 
+/* A row's columns, for the time of a call. */
+typedef struct columns {
+    const char **names;
+    double *values;
+} columns;
+static void free_columns(void *user) {
+    columns *c = user;
+    base_free(c->names);
+    base_free(c->values);
+}
+
 static void give_row(void *user, const log_row *row) {
     own *o = user;
     if (o->failed || row->aside) return;
-    const char **names = base_calloc(row->n + 1, sizeof *names);
-    double *values = base_calloc(row->n + 1, sizeof *values);
-    for (size_t i = 0; names && values && i < row->n; i++) {
-        names[i] = row->values[i].name;
-        values[i] = row->values[i].value;
+    columns c = {base_calloc(row->n + 1, sizeof *c.names), base_calloc(row->n + 1, sizeof *c.values)};
+    for (size_t i = 0; c.names && c.values && i < row->n; i++) {
+        c.names[i] = row->values[i].name;
+        c.values[i] = row->values[i].value;
     }
     xt_log_row r = {logger_stage_name(row->stage),
                     row->epoch_level,
@@ -54,14 +64,14 @@ static void give_row(void *user, const log_row *row) {
                     row->samples,
                     row->wall,
                     (int64_t)row->n,
-                    names,
-                    values};
-    if (names && values)
+                    c.names,
+                    c.values};
+    pthread_cleanup_push(free_columns, &c);
+    if (c.names && c.values)
         call(o, "a logger's row", &r, NULL);
     else
         settle(o, status_oom(row->n, o->d.name));
-    base_free(names);
-    base_free(values);
+    pthread_cleanup_pop(1);
 }
 
 static bool give_artifact(void *user, const log_artifact *a) {
