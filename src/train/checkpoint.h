@@ -53,6 +53,8 @@ xt_status snapshot_write(const snapshot *s, const char *path); /* makes the fold
  * gathered into its snapshot. */
 xt_status checkpoint_ranks_gather(checkpoint_ranks *r, const xt_module *m);
 xt_status checkpoint_ranks_take(const checkpoint_ranks *r, const xt_module *m, snapshot *s);
+/* The rows of tensors as entries "UNDER" + NAME. */
+xt_status checkpoint_rows_take(const checkpoint_ranks *r, const char *under, const xt_module *m, snapshot *s);
 void checkpoint_ranks_forget(checkpoint_ranks *r);
 xt_status checkpoint_ranks_restore(xt_module *m, st_file *f, const char *path);
 

@@ -77,20 +77,7 @@ xt_status checkpoint_gradients_gather(checkpoint_ranks *r, const xt_trainer *t) 
 }
 
 xt_status checkpoint_gradients_take(const checkpoint_ranks *r, const xt_module *m, snapshot *s) {
-    char name[1100];
-    for (size_t i = 0; i < r->n; i++) {
-        const ir_type *type = lazy_type(xt_module_tensor(m, r->all[i].tensor));
-        const char *own = xt_module_tensor_name(m, r->all[i].tensor);
-        if (!type) return status_new(XT_FAILED_PRECONDITION, NULL, "tensor %s is gone", own);
-        snprintf(name, sizeof name, "%s%s", prefix, own);
-        const ir_type *rows = ir_tensor(type->dtype, 2, (int64_t[]){world_get()->size, (int64_t)type->count});
-        size_t n = rows ? ir_type_bytes(rows) : 0;
-        void *copy = rows ? base_malloc(n + 1) : NULL;
-        if (!copy) return status_oom(n, name);
-        memcpy(copy, r->all[i].rows, n);
-        XT_TRY(snapshot_add(s, name, rows, copy, n)); /* which takes the copy over */
-    }
-    return NULL;
+    return checkpoint_rows_take(r, prefix, m, s);
 }
 
 /* Gradients are averaged over the ranks when an optimizer steps: of another number of ranks each has the mean. */

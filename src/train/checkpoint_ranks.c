@@ -74,13 +74,13 @@ xt_status checkpoint_ranks_gather(checkpoint_ranks *r, const xt_module *m) {
     return s;
 }
 
-xt_status checkpoint_ranks_take(const checkpoint_ranks *r, const xt_module *m, snapshot *s) {
+xt_status checkpoint_rows_take(const checkpoint_ranks *r, const char *under, const xt_module *m, snapshot *s) {
     char name[1100];
     for (size_t i = 0; i < r->n; i++) {
         const ir_type *type = lazy_type(xt_module_tensor(m, r->all[i].tensor));
         const char *own = xt_module_tensor_name(m, r->all[i].tensor);
         if (!type) return status_new(XT_FAILED_PRECONDITION, NULL, "tensor %s is gone", own);
-        snprintf(name, sizeof name, "%s%s", prefix, own);
+        snprintf(name, sizeof name, "%s%s", under, own);
         const ir_type *rows = ir_tensor(type->dtype, 2, (int64_t[]){world_get()->size, (int64_t)type->count});
         size_t n = rows ? ir_type_bytes(rows) : 0;
         void *copy = rows ? base_malloc(n + 1) : NULL;
@@ -89,6 +89,10 @@ xt_status checkpoint_ranks_take(const checkpoint_ranks *r, const xt_module *m, s
         XT_TRY(snapshot_add(s, name, rows, copy, n)); /* which takes the copy over */
     }
     return NULL;
+}
+
+xt_status checkpoint_ranks_take(const checkpoint_ranks *r, const xt_module *m, snapshot *s) {
+    return checkpoint_rows_take(r, prefix, m, s);
 }
 
 /* The module may not have its tensors yet: then its first pass takes them. Ranks may be more or fewer than those that
