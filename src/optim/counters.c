@@ -29,7 +29,7 @@ static int new_counter(const xt_src *src, xt_optimizer *o) {
 bool optim_counters_loaded(const xt_src *src, xt_optimizer *o) {
     for (char name[64]; optim_counts(o);) {
         name_counter(o->n_counters, name, sizeof name);
-        if (!optim_waiting(o, name)) break;
+        if (!optim_waiting(o, name, NULL)) break;
         if (new_counter(src, o) < 0) return false;
     }
     return true;

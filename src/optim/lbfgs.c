@@ -101,7 +101,20 @@ static xt_tensor listed_rows(const char *name, double *const *rows, size_t count
     return t;
 }
 
-static void list(optim_lbfgs *l) {
+/* What was loaded and is not in use yet belongs to the state as well. */
+static void list_waiting(const xt_optimizer *o, optim_lbfgs *l) {
+    const void *data;
+    for (size_t i = 0; i < MOST_LISTED; i++) {
+        const ir_type *t = optim_waiting(o, listed_names[i], &data);
+        if (!t) break;
+        l->listed[l->n_listed++] =
+            lazy_state_new(NULL, LAZY_OPTIMIZER, listed_names[i], t->dtype, (int)t->rank, t->dims, data);
+    }
+}
+
+static void list(const xt_optimizer *o) {
+    optim_lbfgs *l = o->lbfgs;
+    if (!l->n_listed && !l->n) list_waiting(o, l);
     if (l->n_listed || !l->n || !l->iterations) return;
     double scalars[SCALARS] = {l->iterations, l->evaluations, (double)l->count, l->t, l->scale, l->last_loss};
     int64_t n_scalars = SCALARS, n = (int64_t)l->n, count = (int64_t)l->count;
@@ -115,12 +128,12 @@ static void list(optim_lbfgs *l) {
 }
 
 static int count_listed(const xt_optimizer *o) {
-    list(o->lbfgs);
+    list(o);
     return (int)o->lbfgs->n_listed;
 }
 
 static xt_tensor nth_listed(const xt_optimizer *o, int i, char *name, size_t n) {
-    list(o->lbfgs);
+    list(o);
     if (i < 0 || (size_t)i >= o->lbfgs->n_listed) return (xt_tensor){0};
     snprintf(name, n, "%s", listed_names[i]);
     return o->lbfgs->listed[i];
@@ -129,7 +142,7 @@ static xt_tensor nth_listed(const xt_optimizer *o, int i, char *name, size_t n) 
 /* What waits for a name, as doubles; NULL after an error: it is not there, or is of another size. */
 static double *taken(const step *s, int which, size_t expected) {
     const char *name = listed_names[which];
-    const ir_type *t = optim_waiting(s->o, name);
+    const ir_type *t = optim_waiting(s->o, name, NULL);
     if (!t || t->dtype != XT_F64 || (size_t)t->count != expected) {
         lazy_fail(
             status_new(XT_INVALID_ARGUMENT, s->src,
@@ -164,7 +177,7 @@ static bool take_rows(const step *s, int which, double **rows) {
 /* A loaded state, once the number of parameters is known. */
 static bool restore(const step *s) {
     optim_lbfgs *l = s->l;
-    if (!optim_waiting(s->o, listed_names[0])) return true;
+    if (!optim_waiting(s->o, listed_names[0], NULL)) return true;
     double *scalars = taken(s, 0, SCALARS);
     if (!scalars) return false;
     l->iterations = scalars[0], l->evaluations = scalars[1];

@@ -67,28 +67,67 @@ static bool same(const char *a, const char *b) {
     return n == numbers_in(b) && memcmp(a, b, n) == 0;
 }
 
-/* The part between commas or semicolons that `at` is in. */
-static size_t part_around(const char *text, size_t at, size_t *out_n) {
-    size_t begin = at, end = at, n = numbers_in(text);
-    while (begin > 0 && !strchr(",;:", text[begin - 1])) begin--;
-    while (end < n && !strchr(",;", text[end])) end++;
-    while (text[begin] == ' ') begin++;
-    while (end > begin && text[end - 1] == ' ') end--;
-    *out_n = end > begin ? end - begin : 0;
-    return begin;
+/* "clip_norm 0.5" between two of ",;:". */
+typedef struct part {
+    const char *text;
+    size_t n, name_n; /* of all of it; of what stands in front of the number */
+} part;
+
+static bool next_part(const char *text, size_t *at, part *out) {
+    size_t n = numbers_in(text);
+    while (*at < n && strchr(",;: ", text[*at])) ++*at;
+    *out = (part){.text = text + *at};
+    for (; *at < n && !strchr(",;:", text[*at]); ++*at) out->n++;
+    while (out->n && out->text[out->n - 1] == ' ') out->n--;
+    out->name_n = out->n;
+    while (out->name_n && out->text[out->name_n - 1] != ' ') out->name_n--;
+    return out->n > 0;
+}
+
+static bool same_start(const part *a, const part *b, size_t n_a, size_t n_b) {
+    return n_a == n_b && memcmp(a->text, b->text, n_a) == 0;
+}
+
+/* Whether a number of this name stands from `at` on. */
+static bool has_later(const char *text, size_t at, const part *p) {
+    for (part q; next_part(text, &at, &q);)
+        if (same_start(&q, p, q.name_n, p->name_n)) return true;
+    return false;
+}
+
+/* The first part that differs; n = 0 on the side that has no such number. */
+static void first_difference(const char *first, const char *other, part *a, part *b) {
+    size_t at_a = 0, at_b = 0;
+    while (next_part(first, &at_a, a) && next_part(other, &at_b, b))
+        if (!same_start(a, b, a->n, b->n)) break;
+    if (!a->n) next_part(other, &at_b, b);
+    if (!a->n || !b->n || same_start(a, b, a->name_n, b->name_n)) return;
+    part *lacks = has_later(first, at_a, b) ? b : a;
+    lacks->n = 0;
+}
+
+static void say_part(str *out, const part *p, const part *other) {
+    if (p->n)
+        str_printf(out, "%.*s", (int)p->n, p->text);
+    else
+        str_printf(out, "no %.*s", (int)(other->name_n ? other->name_n - 1 : other->n), other->text);
 }
 
 static xt_status differ(int64_t step, int rank, const char *first, const char *other) {
-    size_t at = 0, n_a, n_b;
-    while (first[at] && first[at] == other[at]) at++;
-    size_t a = part_around(first, at, &n_a), b = part_around(other, at, &n_b);
-    return status_new(
+    part a, b = {0};
+    str of_first = STR_INIT, of_other = STR_INIT;
+    first_difference(first, other, &a, &b);
+    say_part(&of_first, &a, &b);
+    say_part(&of_other, &b, &a);
+    xt_status s = status_new(
         XT_FAILED_PRECONDITION, NULL,
-        "the ranks step with other numbers of their optimizers in its step %lld: rank 0 has %.*s %s, rank "
-        "%d has %.*s %s. Their gradients are averaged, but each would make other weights of them: give all "
-        "ranks the same numbers",
-        (long long)step, (int)n_a, first + a, first + numbers_in(first), rank, (int)n_b, other + b,
+        "the ranks step with other numbers of their optimizers in its step %lld: rank 0 has %s %s, rank %d has %s %s. "
+        "Their gradients are averaged, but each would make other weights of them: give all ranks the same numbers",
+        (long long)step, str_cstr(&of_first), first + numbers_in(first), rank, str_cstr(&of_other),
         other + numbers_in(other));
+    str_free(&of_first);
+    str_free(&of_other);
+    return s;
 }
 
 static xt_status compare_all(const char *mine) {

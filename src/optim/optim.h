@@ -336,9 +336,10 @@ void scaler_attach(xt_optimizer *o, struct xt_loss_scaler *s); /* takes loaded s
 /* Gives a state tensor (a name of xt_optimizer_tensor_name) its value; one that does not exist yet takes it when the
  * first step makes it. */
 xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, const void *data);
+/* The type of what waits for a state of this name, NULL: nothing does. *out_data (or NULL): its elements, the
+ * optimizer's. */
+const ir_type *optim_waiting(const xt_optimizer *o, const char *name, const void **out_data);
 /* A new state tensor, with the value restored for its name if there is one, else filled with `fill`. */
-/* Waiting for its name, of this dtype and rank (dims: filled); NULL: nothing is. */
-const ir_type *optim_waiting(const xt_optimizer *o, const char *name);
 xt_tensor optim_new_state(const xt_src *src, xt_optimizer *o, const char *name, const ir_type *type, double fill);
 /* Loaded values become the states of the module's parameters, of those without a gradient too: else they would be in
  * no checkpoint, and a parameter that is trained again later would be without. False with a pending error */

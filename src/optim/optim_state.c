@@ -34,8 +34,9 @@ void optim_lbfgs_free(xt_optimizer *o) {
     if (o->lbfgs) listing_of(o)->free(o);
 }
 
-const ir_type *optim_waiting(const xt_optimizer *o, const char *name) {
+const ir_type *optim_waiting(const xt_optimizer *o, const char *name, const void **out_data) {
     const loaded *l = o->loaded ? map_get(o->loaded, name, strlen(name)) : NULL;
+    if (l && out_data) *out_data = l->data;
     return l ? l->type : NULL;
 }
 
@@ -46,8 +47,8 @@ static void said(xt_optimizer *o, xt_tensor state) {
 }
 
 xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, const void *data) {
-    optim_lbfgs_forget(o);
-    for (int i = 0; i < xt_optimizer_tensors(o); i++) {
+    optim_lbfgs_forget(o); /* which has none in use then */
+    for (int i = 0; !o->lbfgs && i < xt_optimizer_tensors(o); i++) {
         if (strcmp(xt_optimizer_tensor_name(o, i), name) != 0) continue;
         if (lazy_type(xt_optimizer_tensor(o, i)) != type)
             return status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer state %s has another shape or dtype now", name);

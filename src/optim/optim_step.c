@@ -31,7 +31,7 @@ static bool state_waits(const xt_optimizer *o, const char *param) {
     char full[1024];
     for (int k = 0; o->loaded && k < o->kind->n_states; k++) {
         snprintf(full, sizeof full, "%s.%s", param, o->kind->state_names[k]);
-        if (optim_waiting(o, full)) return true;
+        if (optim_waiting(o, full, NULL)) return true;
     }
     return false;
 }

@@ -4,6 +4,7 @@
 #include "coll/coll.h"
 #include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
+#include "optim/optim.h"
 #include "train/checkpoint.h"
 
 static const char prefix[] = "xtrain:gradient:";
@@ -48,14 +49,25 @@ static xt_status gather_one(checkpoint_ranks *r, const xt_module *m, int i) {
     return s;
 }
 
-static void tell_left_out(const xt_trainer *t) {
+/* Why a checkpoint of now cannot hold them; NULL: it can. Of those that xt_scaler_unscale has divided a file would have
+ * to say so, and what was found in them. */
+static const char *why_left_out(const xt_trainer *t) {
+    if (t->in_window.batches)
+        return "it was saved between two steps: behind a step of an optimizer they would be in it";
+    if (lazy_spmd()) return "a mesh's ranks have them in parts: with strategy \"ddp\" they would be in it";
+    for (int i = 0; i < t->n_opts; i++)
+        if (t->opts[i]->unscaled)
+            return "xt_scaler_unscale has divided them already: behind the xt_scaler_step that follows it they "
+                   "would be in it";
+    return NULL;
+}
+
+static void tell_left_out(const xt_trainer *t, const char *why) {
     if (world_get()->rank != 0) return;
     log_once("gradients left out", XT_SEV_WARNING,
-             "the checkpoint of step %lld does not hold the gradients that wait for an optimizer's step%s: a run that "
-             "resumes from it begins without them. Saved behind a step of an optimizer%s they are in it",
-             (long long)t->global_step,
-             t->in_window.batches ? ", since it was saved between two steps" : ", which a mesh's ranks have in parts",
-             t->in_window.batches ? "" : ", with strategy \"ddp\",");
+             "the checkpoint of step %lld does not hold the gradients that wait for an optimizer's step, and a run "
+             "that resumes from it begins without them: %s",
+             (long long)t->global_step, why);
 }
 
 xt_status checkpoint_gradients_gather(checkpoint_ranks *r, const xt_trainer *t) {
@@ -65,11 +77,9 @@ xt_status checkpoint_gradients_gather(checkpoint_ranks *r, const xt_trainer *t) 
     uint8_t *has = base_calloc((size_t)n, 1);
     bool any = false;
     xt_status s = has ? list_waiting(t->net, has, n, &any) : status_oom((size_t)n, "gradients that wait");
-    if (!s && any && (t->in_window.batches || lazy_spmd())) {
-        tell_left_out(t);
-        any = false;
-    }
-    for (int i = 0; i < n && any && !s; i++)
+    const char *why = !s && any ? why_left_out(t) : NULL;
+    if (why) tell_left_out(t, why);
+    for (int i = 0; i < n && any && !why && !s; i++)
         if (has[i]) s = gather_one(r, t->net, i);
     base_free(has);
     if (s) checkpoint_ranks_forget(r);

@@ -223,6 +223,8 @@ static int other_numbers(int rank, void *arg) {
                         : *how == 'd' ? xt_adamw(net, .weight_decay = 0.01 + by_rank)
                         : *how == 'e' ? xt_adam(net, .eps = 1e-8 + by_rank / 2)
                         : *how == 'n' ? xt_sgd(net, .lr = 0.01, .clip_norm = 1 + by_rank)
+                        : *how == 'o' ? xt_adam(net, .clip_norm = 1 - by_rank)
+                        : *how == 'p' ? xt_adam(net, .clip_norm = by_rank, .amsgrad = XT_ON)
                                       : xt_sgd(net, .lr = 0.01, .momentum = 0.5);
     if (*how == 'g') xt_optimizer_group(opt, "*bias", .lr = 0.5 + by_rank);
     for (int step = 1; step <= 64 && !xt_error(); step++) {
@@ -247,6 +249,10 @@ static int other_numbers(int rank, void *arg) {
                 {'d', "rank 0 has weight_decay 0.01 (", 1, 1},
                 {'e', "rank 0 has eps 1e-08 (", 1, 1},
                 {'n', "rank 0 has clip_norm 1 (", 1, 1},
+                {'o', "rank 0 has clip_norm 1 (", 1, 1},
+                {'o', "rank 1 has no clip_norm (", 1, 1},
+                {'p', "rank 0 has no clip_norm (", 1, 1},
+                {'p', "rank 1 has clip_norm 1 (", 1, 1},
                 {'g', "rank 0 has lr 0.5 (", 1, 1},
                 {'c', "rank 0 has xt_clip_grad_norm 1 (", 1, 1},
                 {'v', "rank 0 has xt_clip_grad_value 1 (", 1, 1},
@@ -309,7 +315,7 @@ static void named(void **state) {
 static void other_networks(void **state) {
     (void)state;
     assert_int_equal(ranks(2, other_shapes), 0);
-    static const char *const how[] = {"-", "l", "d", "e", "n", "g", "c", "v", "m", "s"};
+    static const char *const how[] = {"-", "l", "d", "e", "n", "o", "p", "g", "c", "v", "m", "s"};
     for (size_t i = 0; i < sizeof how / sizeof how[0]; i++)
         if (launched(2, other_numbers, (void *)(uintptr_t)how[i])) fail_msg("numbers: %s", how[i]);
 }

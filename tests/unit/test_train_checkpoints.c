@@ -1,6 +1,7 @@
 /* Which checkpoints are kept, and under which names. The cases with numbers are Lightning's own. */
 #include "train_test.h"
 
+#include "format/safetensors.h"
 #include "train/checkpoint_name.h"
 
 /* --- names --- */
@@ -548,6 +549,50 @@ static void each_keeps_its_own_best(void **state) {
     assert_string_equal(files_of("top2"), "epoch=1-step=20 epoch=2-step=30 epoch=4-step=50 epoch=5-step=60 last");
 }
 
+/* Gradients that wait at the end of an epoch are in the checkpoint, unless they are divided by a scale: no file says
+ * that of them. */
+static xt_loss_scaler *scaler;
+static xt_optimizer *own;
+static bool divides;
+static xt_optimizer *scaled(xt_module *m, void *user) {
+    scaler = xt_loss_scaler_new(.init_scale = 8);
+    return own = sgd(m, user);
+}
+static xt_tensor leaves_gradients(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor loss = xt_mean(xt_forward(m, b.x));
+    xt_backward(xt_scale_loss(scaler, loss));
+    if (b.index < 3) {
+        xt_scaler_step(scaler, own);
+        xt_scaler_update(scaler);
+    } else if (divides)
+        xt_scaler_unscale(scaler, own);
+    return loss;
+}
+static void gradients_that_wait(void **state) {
+    (void)state;
+    const xt_task manual = {
+        .net = net, .training_step = leaves_gradients, .configure_optimizers = scaled, .manual_optimization = true};
+    for (int i = 0; i < 2; i++) {
+        char file[64];
+        snprintf(file, sizeof file, "waits%d/last.ckpt", i);
+        divides = i == 1;
+        str_clear(&said);
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF);
+        char folder[256];
+        snprintf(folder, sizeof folder, "%s", in_dir(i ? "waits1" : "waits0"));
+        xt_trainer_add(t, xt_model_checkpoint(.dirpath = folder));
+        assert_int_equal(xt_fit(t, &manual, data(4), NULL), 0);
+        st_file *f;
+        assert_null(st_open(in_dir(file), &f));
+        assert_int_equal(st_find(f, "xtrain:gradient:w") != NULL, !divides);
+        st_close(f);
+        if (divides != (strstr(str_cstr(&said), "xt_scaler_unscale has divided them already") != NULL))
+            fail_msg("%d: %s", i, str_cstr(&said));
+        xt_finish();
+    }
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {cmocka_unit_test(files_have_names),
@@ -559,6 +604,7 @@ int main(void) {
                                        T(order_does_not_matter),
                                        T(saves_before_the_first_validation),
                                        T(resumed_from_last),
-                                       T(each_keeps_its_own_best)};
+                                       T(each_keeps_its_own_best),
+                                       T(gradients_that_wait)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
