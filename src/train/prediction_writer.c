@@ -4,6 +4,7 @@
 
 #include "base/private_file.h"
 #include "format/npy.h"
+#include "lazy/mesh/mesh.h"
 #include "train/train_int.h"
 
 typedef struct writer {
@@ -129,8 +130,17 @@ static void never(void *user) {
     base_free(user);
 }
 
+/* On a mesh a batch is all ranks', and the padding of each lies behind its own samples: samples first. */
+static xt_tensor samples_first(const xt_batch *b, xt_tensor out) {
+    const ir_type *type = lazy_type(out), *mask = lazy_type(b->mask);
+    if (!lazy_spmd() || !mask || !type || type->rank < 1 || type->dims[0] != mask->dims[0]) return out;
+    xt_tensor order = xt_argsort_at(XT_HERE, b->mask, 0, XT_OPTS(xt_sort_opts, .descending = true));
+    return xt_index_select_at(XT_HERE, out, 0, order);
+}
+
 static void predict_batch_end(xt_trainer *t, const xt_batch *b, xt_tensor out, void *user) {
     writer *w = user;
+    out = samples_first(b, out);
     const ir_type *type = lazy_type(out);
     (void)t;
     if (!type) return;

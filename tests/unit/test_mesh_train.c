@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <xtrain/program.h>
 #include <xtrain/xtrain.h>
 
 #include "base/base.h"
@@ -596,6 +597,65 @@ static void strategies(void **state) {
     assert_true(fsdp.parameters < one.parameters * 35 / 100 && fsdp.optimizer < one.optimizer * 35 / 100);
 }
 
+/* --- predictions --- */
+enum { SAMPLES = 11 };
+static xt_tensor small(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", x, 2);
+}
+static xt_tensor small_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    return xt_masked_mean(xt_mean(xt_square(xt_forward(m, b.x)), 1), b.mask);
+}
+static xt_tensor its_input(xt_module *m, xt_batch b, void *user) {
+    (void)m, (void)user;
+    return b.x;
+}
+static xt_loader *numbered(void) {
+    static float x[SAMPLES];
+    for (int i = 0; i < SAMPLES; i++) x[i] = (float)i;
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, SAMPLES), .batch = 4,
+                         .pad_last = XT_ON);
+}
+static int predict(int rank, void *arg) {
+    const char *strategy = arg;
+    char path[128];
+    (void)rank;
+    snprintf(path, sizeof path, "%s/%s.npy", folder, strategy);
+    const xt_task task = {
+        .net = small, .training_step = small_step, .predict_step = its_input, .configure_optimizers = fit_optimizer};
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .runs_dir = folder, .progress_bar = XT_OFF, .model_summary = XT_OFF,
+                                   .checkpointing = XT_OFF, .strategy = strategy);
+    xt_trainer_add(t, xt_prediction_writer(.path = path));
+    if (xt_fit(t, &task, numbered(), NULL)) return 1;
+    return xt_predict(t, &task, numbered(), NULL, NULL) ? 1 : xt_finish();
+}
+
+/* A mesh's batch is all ranks', whose padding lies between their samples: each sample has its row, once, in order. */
+static void padding_is_not_predicted(void **state) {
+    (void)state;
+    for (int fsdp = 0; fsdp < 2; fsdp++)
+        for (int ranks = 2; ranks <= 3; ranks++) {
+            const char *strategy = fsdp ? "fsdp" : "ddp";
+            double rows[SAMPLES] = {0};
+            runs("predict", strategy, ranks, predict, (void *)(uintptr_t)strategy);
+            for (int r = 0; r < ranks; r++) {
+                char path[160];
+                xt_array a;
+                snprintf(path, sizeof path, "%s/%s.rank%d.npy", folder, strategy, r);
+                assert_null(xt_npy_read(path, &a));
+                for (int64_t i = 0; i < a.dims[0]; i++) {
+                    float v = ((const float *)a.data)[i];
+                    if (fsdp && v != (float)i) fail_msg("%d ranks: row %d of rank %d is %g", ranks, (int)i, r, v);
+                    rows[(int)v]++;
+                }
+                xt_array_free(&a);
+            }
+            for (int i = 0; i < SAMPLES; i++)
+                if (rows[i] != (fsdp ? ranks : 1)) fail_msg("%s: sample %d has %g rows", strategy, i, rows[i]);
+        }
+}
+
 /* --- a rank that goes its own way --- */
 typedef struct lonely {
     char said[2][4096];
@@ -655,6 +715,7 @@ int main(void) {
                                        cmocka_unit_test(saved_whole),
                                        cmocka_unit_test(resumed),
                                        cmocka_unit_test(strategies),
+                                       cmocka_unit_test(padding_is_not_predicted),
                                        cmocka_unit_test(one_rank_reads)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char command[96];
