@@ -1,6 +1,7 @@
 /* Modules: named tensors, children, and the forward pass that makes parameters at its first call. */
 #include "base/handle.h"
 #include "lazy/places.h"
+#include "lazy/step/swept.h"
 #include "nn/nn.h"
 
 static void module_free(xt_module *m) {
@@ -149,14 +150,19 @@ static xt_status check_pass(const xt_src *src, const xt_module *m, const char *w
                       m->many && strcmp(who, "xt_forward") == 0 ? "; call xt_forward_many" : "");
 }
 
+static bool open_pass(nn_root *r) {
+    map_free(r->called, NULL);
+    r->called = map_new();
+    r->called_step = lazy_step();
+    r->called_sweeps = lazy_swept_here()->calls;
+    r->balance = (xt_tensor){0};
+    return r->called != NULL;
+}
+
 /* Begins a pass, in which each layer's name counts anew, and calls the module's function in it. */
 static bool pass(const xt_src *src, xt_module *m, const xt_tensor *in, xt_tensor *out) {
     bool outermost = m->root->depth == 0 && !m->root->building && lazy_forward_begins(src);
-    map_free(m->root->called, NULL);
-    m->root->called = map_new();
-    m->root->called_step = lazy_step();
-    m->root->balance = (xt_tensor){0};
-    if (!m->root->called) {
+    if (!open_pass(m->root)) {
         lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_forward: out of memory");
         return false;
     }
@@ -234,6 +240,14 @@ static bool is_shared(const nn_root *r, const char *full) {
     return false;
 }
 
+/* Of layers called without xt_forward a step is a pass; where nothing has ended the step yet, so is what a loop does
+ * behind its xt_backward. called: the layer's call in the pass, + 1; 0: it has none. */
+static bool begins_pass(const nn_root *r, const xt_src *src, uintptr_t called) {
+    if (r->depth) return false;
+    if (r->called_step != lazy_step()) return true;
+    return called == (uintptr_t)src_intern(src) + 1 && r->called_sweeps != lazy_swept_here()->calls;
+}
+
 bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer) {
     if (!m) {
         lazy_error(src, XT_INVALID_ARGUMENT, "layer %s: the module is NULL", layer);
@@ -241,18 +255,15 @@ bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer) {
     }
     char *full = nn_full_name(m, layer, "");
     if (!full) return false;
-    if (m->root->called_step != lazy_step() && m->root->depth == 0) {
-        /* layers called without xt_forward: a step is a pass */
-        map_free(m->root->called, NULL);
-        m->root->called = map_new();
-        m->root->called_step = lazy_step();
-        if (!m->root->called) {
+    uintptr_t before = (uintptr_t)map_get(m->root->called, full, strlen(full));
+    if (begins_pass(m->root, src, before)) {
+        before = 0;
+        if (!open_pass(m->root)) {
             lazy_fail(status_oom(64, "a layer's name"));
             base_free(full);
             return false;
         }
     }
-    uintptr_t before = (uintptr_t)map_get(m->root->called, full, strlen(full));
     bool ok = !before || m->root->stack || is_shared(m->root, full); /* a pipeline's block is called again */
     if (!ok) {
         char at[256];
@@ -521,6 +532,7 @@ static xt_status build(const char *who, xt_module *m, int n_in, const xt_spec *x
         lazy_building(true);
         bool ok = xt_forward_many_at(XT_HERE, m, n_in, t, n_out, t + n_in);
         m->root->building = false;
+        m->root->called_step = -1; /* nothing of the step has called its layers */
         lazy_draws_again(drawn);
         lazy_building(false);
         if (!ok) s = status_clone(lazy_pending());

@@ -32,7 +32,7 @@ typedef struct nn_root {
     size_t n, cap;
     map *by_name; /* name -> index + 1 */
     map *called; /* layer name -> src_id of its call in this pass, + 1 */
-    int64_t called_step; /* that the names in `called` are of, where layers are called without xt_forward */
+    int64_t called_step, called_sweeps; /* where layers are called without xt_forward: what names in `called` are of */
     map *shared; /* patterns xt_share was called for */
     map *fused; /* batch norms that are a part of the layer before them (xt_fuse_conv_bn); NULL: none */
     map *loaded; /* name -> nn_loaded: values read before the tensors exist */

@@ -360,7 +360,7 @@ xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *o, xt_clip_opts p) {
     gradients g;
     lazy_begin(src);
     if (!o || !clip_options(src, "xt_grad_norm", 1, &p)) return lazy_wrap(NULL, "xt_grad_norm");
-    if (o->last && o->last_step == lazy_step()) {
+    if (o->last && o->last_step == lazy_step() && !lazy_swept_again(o->last_calls)) {
         xt_no_grad_begin();
         norm_kind kind = kind_of(src, ".norm_type", &(gradients){.values = o->last, .n = o->n_last}, p.norm_type);
         xt_tensor t = lazy_wrap(norm_of(lazy_begin(src), o->last, o->n_last, &kind), "xt_grad_norm");

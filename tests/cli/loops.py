@@ -2,8 +2,8 @@
 """Loops without boundaries beside the same loops with xt_mark_step.
 
 loops.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws a program of a training loop: helpers that learn or
-measure, as they are told, in other helpers; evaluations, logged values and reads in front of the update and behind
-it, in all iterations or in some; micro-batches, two optimizers, loops in loops, a state that iterations hand on. It
+measure, as they are told, in other helpers; evaluations, logged values, norms of gradients and reads in front of the
+update and behind it, in all iterations or in some; layers called without xt_forward; micro-batches, two optimizers, loops in loops, a state that iterations hand on. It
 runs twice, once with xt_mark_step at the end of each iteration; weights, all rows and the number of executions (but
 for what the first iterations need) must be the same. What differs is printed with its seed, by which it is tried
 again."""
@@ -19,6 +19,9 @@ static xt_optimizer *o, *second;
 static volatile int rounds; /* a call in front of it is no tail call */
 static xt_tensor net(xt_module *n, xt_tensor x, void *user) {
     (void)user;
+    return xt_linear(n, "out", xt_tanh(xt_linear(n, "in", x, 6)), 2);
+}
+static xt_tensor layers(xt_module *n, xt_tensor x) { /* without xt_forward */
     return xt_linear(n, "out", xt_tanh(xt_linear(n, "in", x, 6)), 2);
 }
 static xt_tensor batch(int i) {
@@ -102,7 +105,13 @@ def program(r):
         learn = "for (int k = 0; k < 2; k++) {\n%s(i + k, 1);\nif (marks && !k) xt_mark_step();\n}" % run
     lines = [beside("above%d" % k) for k in range(r.choice([0, 0, 1, 1, 2]))] + [learn]
     lines += [beside("below%d" % k) for k in range(r.choice([0, 0, 1, 1, 2]))]
-    return HEAD + "\n".join(source) + "\n" + MAIN % (before, "\n".join(lines))
+    text = "\n".join(source) + "\n" + MAIN % (before, "\n".join(lines))
+    norm, step = 'xt_log("norm", xt_grad_norm(o));', "xt_optimizer_step(o);"
+    text = text.replace(step, r.choice([step, step, norm + "\n" + step, step + "\n" + norm]))
+    text = text.replace(".momentum = 0.5", ".momentum = 0.5" + r.choice(["", ", .clip_norm = 0.5"]))
+    if kind != "state" and "measure(1" not in text and r.random() < 0.5:
+        text = text.replace("xt_forward(m, ", "layers(m, ")
+    return HEAD + text
 
 
 def rows_of(folder):
