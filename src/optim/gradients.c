@@ -354,25 +354,22 @@ void xt_module_clip_grad_value_at(const xt_src *src, xt_module *m, double max) {
     if (m && gradients_of_module(m, &g)) clip_values(src, "xt_module_clip_grad_value", &g, max);
 }
 
-/* The gradients of the step just recorded are values of the trace still: the norm is made of them only
- * when asked for. */
+/* The gradients of the step just recorded are values of the trace still: the norm is made of them only when asked for.
+ * Newer ones are there in a loop that has come round before its step has ended, or are of another loss. */
 xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *o, xt_clip_opts p) {
     gradients g;
     lazy_begin(src);
-    if (!o || !clip_options(src, "xt_grad_norm", 1, &p)) return lazy_wrap(NULL, "xt_grad_norm");
-    if (o->last && o->last_step == lazy_step() && !lazy_swept_again(o->last_calls)) {
-        xt_no_grad_begin();
-        norm_kind kind = kind_of(src, ".norm_type", &(gradients){.values = o->last, .n = o->n_last}, p.norm_type);
-        xt_tensor t = lazy_wrap(norm_of(lazy_begin(src), o->last, o->n_last, &kind), "xt_grad_norm");
-        xt_no_grad_end_at(NULL);
-        return t;
-    }
-    if (!gradients_get(o, &g)) return lazy_wrap(NULL, "xt_grad_norm");
-    if (g.n == 0) {
-        gradients_free(&g);
+    if (!o || !clip_options(src, "xt_grad_norm", 1, &p) || !gradients_get(o, &g))
+        return lazy_wrap(NULL, "xt_grad_norm");
+    if (g.n) return clip(src, &g, "xt_grad_norm", HUGE_VAL, p.norm_type);
+    gradients_free(&g);
+    if (!o->last || o->last_step != lazy_step())
         return lazy_error(src, XT_FAILED_PRECONDITION,
                           "xt_grad_norm: there are no gradients; call it after xt_backward, or after xt_optimizer_step "
                           "in the same step");
-    }
-    return clip(src, &g, "xt_grad_norm", HUGE_VAL, p.norm_type);
+    xt_no_grad_begin();
+    norm_kind kind = kind_of(src, ".norm_type", &(gradients){.values = o->last, .n = o->n_last}, p.norm_type);
+    xt_tensor t = lazy_wrap(norm_of(lazy_begin(src), o->last, o->n_last, &kind), "xt_grad_norm");
+    xt_no_grad_end_at(NULL);
+    return t;
 }

@@ -150,11 +150,10 @@ struct xt_optimizer {
     size_t n_schedulers, cap_schedulers;
     struct optim_offload *offload; /* state lives in host memory: offload.c; or NULL */
     struct optim_lbfgs *lbfgs; /* lbfgs.c; NULL: another kind */
-    /* the gradients of the step recorded last (averaged, unscaled, not clipped), valid in lazy_step() == last_step
-     * until the loop comes round: calls of xt_backward in front of it */
+    /* the gradients of the step recorded last (averaged, unscaled, not clipped), valid in lazy_step() == last_step */
     ir_value **last;
     size_t n_last;
-    int64_t last_step, last_calls;
+    int64_t last_step;
     lazy_updater updater;
     int64_t reduced_calls; /* calls of xt_backward in the thread when they were averaged */
     struct { /* what took its gradients last: a call at a line, after so many backward passes of the thread */

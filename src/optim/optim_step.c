@@ -278,7 +278,6 @@ static void remember(xt_optimizer *o, const gradients *g) {
     memcpy(last, g->values, g->n * sizeof *last);
     o->n_last = g->n;
     o->last_step = lazy_step();
-    o->last_calls = lazy_swept_here()->calls;
 }
 
 void optim_update_params(const xt_src *src, xt_optimizer *o, size_t n, const int *tensors, ir_value *const *grads,

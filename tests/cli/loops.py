@@ -88,6 +88,12 @@ def program(r):
     if r.random() < 0.2:
         learn = ("{\nxt_tensor loss = xt_cross_entropy(xt_forward(m, batch(i)), labels(i));\nxt_backward(loss);\n"
                  'xt_optimizer_step(o);\nxt_log("loss", loss);\n}')
+    if kind == "plain" and r.random() < 0.3:  # two ways through the loop, each with its update
+        losses = ["xt_cross_entropy(xt_forward(m, batch(i)), labels(i))", "xt_mean(xt_square(xt_forward(m, batch(i))))"]
+        way = "xt_tensor l = %s;\nxt_backward(l);\nxt_tensor g = xt_mul_scalar(l, 2);\nxt_optimizer_step(o);\n%s"
+        log = ['xt_log("g", g);', 'xt_log("l", l);', 'xt_log_value("i", i);']
+        ways = [way % (l, "\n".join(r.sample(log, r.choice([1, 2, 3])))) for l in losses]
+        learn = "if (%s) {\n%s\n} else {\n%s\n}" % (r.choice(["i % 2", "i % 3 == 1", "i % 4 < 2"]), ways[0], ways[1])
     if kind == "micro-batches":
         learn = ("for (int k = 0; k < 2; k++) {\nxt_tensor l = xt_cross_entropy(xt_forward(m, batch(i + k)), "
                  'labels(i));\nxt_backward(l);\nxt_log("micro", l);\n}\nxt_optimizer_step(o);')
@@ -103,11 +109,13 @@ def program(r):
                  'xt_optimizer_step(o);\nxt_log("loss", l);\n}')
     elif kind == "nested":
         learn = "for (int k = 0; k < 2; k++) {\n%s(i + k, 1);\nif (marks && !k) xt_mark_step();\n}" % run
-    lines = [beside("above%d" % k) for k in range(r.choice([0, 0, 1, 1, 2]))] + [learn]
+    above = 0 if "} else {" in learn else r.choice([0, 0, 1, 1, 2])
+    lines = [beside("above%d" % k) for k in range(above)] + [learn]
     lines += [beside("below%d" % k) for k in range(r.choice([0, 0, 1, 1, 2]))]
     text = "\n".join(source) + "\n" + MAIN % (before, "\n".join(lines))
     norm, step = 'xt_log("norm", xt_grad_norm(o));', "xt_optimizer_step(o);"
-    text = text.replace(step, r.choice([step, step, norm + "\n" + step, step + "\n" + norm]))
+    if "} else {\nxt_tensor" not in text:
+        text = text.replace(step, r.choice([step, step, norm + "\n" + step, step + "\n" + norm]))
     text = text.replace(".momentum = 0.5", ".momentum = 0.5" + r.choice(["", ", .clip_norm = 0.5"]))
     if kind != "state" and "measure(1" not in text and r.random() < 0.5:
         text = text.replace("xt_forward(m, ", "layers(m, ")

@@ -48,7 +48,8 @@ static void freed(lazy_ctx *c) {
     base_free(it->early.at);
     base_free(it->carried.at);
     base_free(it->first.at);
-    base_free(it->behind.at);
+    base_free(it->behind);
+    base_free(it->ended.at);
     base_free(it->differentiated.at);
     base_free(it->roots);
     base_free(it->calls);
@@ -278,9 +279,9 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     bool aside = is_aside(c, it), may_be_first = iteration_places_have(&it->first, it->now);
     bool ends = it->by->ends_iteration; /* no: an update in the middle, or nothing is learned yet */
     bool learns = !it->first.n || it->n_followed < FOLLOWED;
-    if (ends ? may_be_first || !iteration_places_have(&it->behind, it->now) : learns) look(c, it);
+    if (ends ? may_be_first || !iteration_is_behind(it, it->now) : learns) look(c, it);
     if (!ends) return;
-    bool is_first = !aside && iteration_places_have(&it->first, it->now);
+    bool is_first = !aside && iteration_places_have(&it->first, it->now) && !iteration_is_behind(it, it->now);
     if (!is_first && !lazy_above_update(it, it->now)) return;
     if (!lazy_iteration_has_begun(c, it)) end_iteration(c, it, what, src);
 }

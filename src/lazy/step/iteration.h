@@ -14,6 +14,7 @@ typedef struct iteration_places { /* a set; a loop's body has some dozen at most
     size_t n, cap;
 } iteration_places;
 bool iteration_places_have(const iteration_places *l, iteration_place p);
+bool iteration_is_behind(const lazy_iteration *it, iteration_place p); /* known to be, of the last update */
 bool lazy_above_update(const lazy_iteration *it, iteration_place p); /* a call there is of the next iteration */
 
 bool lazy_below_last_update(const lazy_iteration *it, iteration_place p);
@@ -65,7 +66,11 @@ struct lazy_iteration {
     iteration_place last_update; /* where an optimizer has stepped last */
     bool went_on; /* earlier steps have noted calls behind it that do not stand below it */
     iteration_places first; /* of the calls that an iteration may begin with */
-    iteration_places behind; /* of what is made between the update and those */
+    struct iteration_behind { /* what is made between an update and those: a program may have several loops, or ways */
+        iteration_place at, update;
+    } *behind;
+    size_t n_behind, cap_behind;
+    iteration_places ended; /* the updates that an iteration is known to have ended with */
     iteration_places differentiated; /* of what backward passes went through, lines alone */
     size_t n_both; /* tensors of lines that are both, between an update and the next iteration, at most */
     iteration_places carried; /* of what an iteration takes over from the one before, lines alone */

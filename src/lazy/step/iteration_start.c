@@ -76,16 +76,32 @@ bool lazy_below_last_update(const lazy_iteration *it, iteration_place p) {
     return below(p, it->last_update) > 0;
 }
 
-bool lazy_above_update(const lazy_iteration *it, iteration_place p) {
-    return below_update(it, p) < 0 && !iteration_places_have(&it->behind, p);
-}
-
 /* The same place, or one that the compiler has copied it to. */
 static bool same_call(iteration_place a, iteration_place b) {
     bool copies = false;
     if (a.line != b.line || same_place(a, b)) return a.line == b.line;
     call_path_order(a.path, b.path, &copies);
     return copies;
+}
+
+/* Of the last update, too: what is behind one may be in front of another (loops one after the other). */
+bool iteration_is_behind(const lazy_iteration *it, iteration_place p) {
+    for (size_t i = 0; i < it->n_behind; i++)
+        if (same_place(it->behind[i].at, p) && same_call(it->behind[i].update, it->last_update)) return true;
+    return false;
+}
+
+static bool add_behind(lazy_iteration *it, iteration_place p) {
+    struct iteration_behind b = {p, it->last_update};
+    for (size_t i = 0; i < it->n_behind; i++)
+        if (it->behind[i].at.line == p.line && it->behind[i].at.path == p.path &&
+            it->behind[i].update.line == b.update.line && it->behind[i].update.path == b.update.path)
+            return true;
+    return !p.line || VEC_PUSH(it->behind, it->n_behind, it->cap_behind, b);
+}
+
+bool lazy_above_update(const lazy_iteration *it, iteration_place p) {
+    return below_update(it, p) < 0 && !iteration_is_behind(it, p);
 }
 
 /* --- gradients --- */
@@ -264,11 +280,11 @@ static bool list_behind(const lazy_ctx *c, lazy_iteration *it, place start) {
     bool ok = true;
     for (size_t i = it->n_slots; i < start.slots && ok; i++) {
         if (!counts(made(c, i)) || is_aside(it, i)) continue;
-        ok = add_place(&it->behind, place_made(c, it, i));
+        ok = add_behind(it, place_made(c, it, i));
         remove_place(&it->first, place_of_call(c, it, i));
     }
     for (size_t i = it->calls_then; i < start.calls && ok; i++) {
-        ok = add_place(&it->behind, it->calls[i].at);
+        ok = add_behind(it, it->calls[i].at);
         remove_place(&it->first, it->calls[i].at);
     }
     return ok;
@@ -280,10 +296,18 @@ static bool may_flow(const lazy_ctx *c, const lazy_iteration *it, size_t i) {
     return s->live && !s->is_state && s->value && lazy_v_needs_grad(s->value) && !is_aside(it, i);
 }
 
+static bool is_known(const lazy_iteration *it, iteration_place update) {
+    for (size_t i = 0; i < it->ended.n; i++)
+        if (same_call(it->ended.at[i], update)) return true;
+    return false;
+}
+
 /* Stands above the update: a call without tensors which the iteration before (calls [0, then)) did not make, or
- * anything that came another way. */
+ * anything that came another way. Where nothing is known of the update before yet, it stands above that one too: the
+ * two may be of two ways through the loop, the first of which ends behind its own. */
 static bool is_above(const lazy_iteration *it, event e, size_t then) {
     if (!e.at.line || (!e.at.path && e.makes)) return false;
+    if (below(e.at, it->last_update) > 0 && !is_known(it, it->last_update)) return false;
     for (size_t i = 0; i < then && !e.at.path; i++)
         if (it->calls[i].at.line == e.at.line) return false;
     return lazy_above_update(it, e.at);
@@ -321,19 +345,20 @@ bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u
     *out_calls = start.calls;
     if (!list_differentiated(c, it, mark)) return false;
     if (!list_first(c, it, start, walked) || !list_behind(c, it, start)) return false;
-    for (size_t i = 0; i < it->behind.n; i++) remove_place(&it->first, it->behind.at[i]);
+    for (size_t i = 0; i < it->n_behind; i++)
+        if (same_call(it->behind[i].update, it->last_update)) remove_place(&it->first, it->behind[i].at);
     size_t both = 0;
     for (size_t i = it->n_slots; i < start.slots; i++)
         both += may_flow(c, it, i) && have_line(&it->differentiated, made(c, i)->src);
     if (both > it->n_both) it->n_both = both;
-    return it->first.n && list_carried(c, it, start.slots);
+    return it->first.n && add_place(&it->ended, it->last_update) && list_carried(c, it, start.slots);
 }
 
 bool lazy_iteration_has_begun(const lazy_ctx *c, const lazy_iteration *it) {
     size_t both = 0;
     for (size_t i = it->n_slots; i < c->n_step_slots; i++) {
         if (!may_flow(c, it, i)) continue;
-        if (!have_line(&it->behind, made(c, i)->src)) return true;
+        if (!iteration_is_behind(it, (iteration_place){made(c, i)->src, 0})) return true;
         both += have_line(&it->differentiated, made(c, i)->src);
     }
     return both > it->n_both;

@@ -10,18 +10,8 @@ lazy_swept *lazy_swept_here(void) {
 
 void lazy_swept_count(const xt_src *src) {
     lazy_swept *s = lazy_swept_here();
-    if (s->step != lazy_step()) s->earlier = s->calls;
-    s->step = lazy_step();
-    s->at = s->places[s->calls++ % LAZY_SWEPT_PLACES] = src_intern(src);
-}
-
-bool lazy_swept_again(int64_t calls) {
-    const lazy_swept *s = lazy_swept_here();
-    int64_t from = s->calls - s->earlier > LAZY_SWEPT_PLACES ? s->calls - LAZY_SWEPT_PLACES : s->earlier;
-    for (int64_t k = calls > from ? calls : from; k < s->calls; k++)
-        for (int64_t before = from; before < calls; before++)
-            if (s->places[before % LAZY_SWEPT_PLACES] == s->places[k % LAZY_SWEPT_PLACES]) return true;
-    return false;
+    s->calls++;
+    s->at = src_intern(src);
 }
 
 static lazy_slot *gradient_of(xt_tensor param) {

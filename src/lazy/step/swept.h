@@ -4,12 +4,9 @@
 
 #include "lazy/lazy.h"
 
-enum { LAZY_SWEPT_PLACES = 64 };
 typedef struct lazy_swept {
     int64_t calls;
     src_id at; /* the last */
-    src_id places[LAZY_SWEPT_PLACES]; /* call number n is at n % LAZY_SWEPT_PLACES */
-    int64_t step, earlier; /* the step of the last call; calls of the steps before it */
     int64_t updated; /* the last step in which an optimizer stepped; -1: none */
     /* In step mixed_step xt_backward at `at` has added to a gradient of `mixed` that another line (mixed_by) left there
      * in an earlier step, and an optimizer has stepped since. */
@@ -19,9 +16,6 @@ typedef struct lazy_swept {
 } lazy_swept;
 lazy_swept *lazy_swept_here(void);
 void lazy_swept_count(const xt_src *src); /* xt_backward is called */
-/* One of the calls behind the first `calls` stands where another of its step did among those: the loop has come round,
- * though nothing has ended the step. */
-bool lazy_swept_again(int64_t calls);
 
 /* A call of xt_backward behind the first `calls` has added to the parameter's gradient: its line, else 0. */
 src_id lazy_swept_since(xt_tensor param, int64_t calls);
