@@ -415,9 +415,9 @@ XT_API void xt_clip_grad_value_at(const xt_src *src, xt_optimizer *opt, double m
 /* The same of all parameters of a module, by hand: without averaging. */
 #define xt_module_clip_grad_value(m, max) xt_module_clip_grad_value_at(XT_HERE, m, XT_NUMBER_(max))
 XT_API void xt_module_clip_grad_value_at(const xt_src *src, xt_module *m, double max);
-/* The norm of all gradients that are there (averaged and unscaled, not clipped): after xt_backward, or after
- * xt_optimizer_step in the same step of those that it took. Costs nothing unless something asks for the value, as
- * xt_log does. */
+/* The norm of all gradients that are there, averaged over ranks: after xt_backward (a loss scaler's scale is in them
+ * until xt_scaler_unscale), or after xt_optimizer_step in the same step of those that it took (unscaled, not clipped).
+ * Costs nothing unless something asks for the value, as xt_log does. */
 #define xt_grad_norm(...) XT_GRAD_NORM_(__VA_ARGS__, )
 #define XT_GRAD_NORM_(opt, ...) xt_grad_norm_at(XT_HERE, opt, XT_OPTS(xt_clip_opts, __VA_ARGS__))
 XT_API xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *opt, xt_clip_opts o);

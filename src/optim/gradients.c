@@ -359,8 +359,10 @@ void xt_module_clip_grad_value_at(const xt_src *src, xt_module *m, double max) {
 xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *o, xt_clip_opts p) {
     gradients g;
     lazy_begin(src);
-    if (!o || !clip_options(src, "xt_grad_norm", 1, &p) || !gradients_get(o, &g))
-        return lazy_wrap(NULL, "xt_grad_norm");
+    if (!o || !clip_options(src, "xt_grad_norm", 1, &p)) return lazy_wrap(NULL, "xt_grad_norm");
+    xt_reduce_gradients_at(src, o);
+    lazy_begin(src);
+    if (!gradients_get(o, &g)) return lazy_wrap(NULL, "xt_grad_norm");
     if (g.n) return clip(src, &g, "xt_grad_norm", HUGE_VAL, p.norm_type);
     gradients_free(&g);
     if (!o->last || o->last_step != lazy_step())

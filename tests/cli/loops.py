@@ -3,10 +3,10 @@
 
 loops.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws a program of a training loop: helpers that learn or
 measure, as they are told, in other helpers; evaluations, logged values, norms of gradients and reads in front of the
-update and behind it, in all iterations or in some; layers called without xt_forward; micro-batches, two optimizers, loops in loops, a state that iterations hand on. It
-runs twice, once with xt_mark_step at the end of each iteration; weights, all rows and the number of executions (but
-for what the first iterations need) must be the same. What differs is printed with its seed, by which it is tried
-again."""
+update and behind it, in all iterations or in some; layers called without xt_forward; micro-batches, two optimizers,
+loops in loops, two ways through a loop, a state that iterations hand on. It runs twice, once with xt_mark_step at the
+end of each iteration; weights, all rows and the number of executions (but for what the first iterations need) must be
+the same. What differs is printed with its seed, by which it is tried again."""
 import csv, glob, os, random, re, shutil, subprocess, sys
 
 build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])

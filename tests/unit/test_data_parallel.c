@@ -284,25 +284,34 @@ static int clipped(int rank, void *arg) {
     xt_module *net = xt_module_new(slope, NULL);
     xt_init_zeros(net, "*");
     xt_optimizer *opt = xt_sgd(net, .lr = 0.5);
+    double passes = 0, sum = 0;
     for (int i = 0; i < TIMES; i++) {
+        xt_tensor norm = {0};
+        passes = 0;
         for (const char *c = how; *c; c++) {
             /* the gradient is rank + 1: 1.5 as a mean of two ranks */
             if (*c == 'b') xt_backward(xt_sum(xt_mul_scalar(xt_forward(net, xt_ones(XT_F32, 1, 1)), rank + 1)));
             if (*c == 'c') xt_clip_grad_norm(opt, 1e6);
             if (*c == 'v') xt_clip_grad_value(opt, 1e6);
             if (*c == 'r') xt_reduce_gradients(opt);
+            if (*c == 'n') norm = xt_grad_norm(opt), sum = 1.5 * passes;
+            passes += *c == 'b';
         }
+        bool here = !xt_is_none(norm);
+        xt_tensor norms[2] = {here ? xt_keep(norm) : norm};
         xt_optimizer_step(opt);
+        norms[1] = xt_keep(xt_grad_norm(opt));
         CHECK(xt_mark_step());
+        CHECK(!here || fabs(xt_item(norms[0]) - sum) < 1e-5);
+        CHECK(fabs(xt_item(norms[1]) - 1.5 * passes) < 1e-5);
+        for (int k = !here; k < 2; k++) xt_drop(norms[k]);
     }
-    double passes = 0;
-    for (const char *c = how; *c; c++) passes += *c == 'b';
     CHECK(fabs(xt_item(xt_sum(xt_module_find(net, "fc.weight"))) + 0.5 * 1.5 * passes * TIMES) < 1e-4);
     return xt_finish();
 }
 static void clipping_anywhere(void **state) {
     (void)state;
-    static const char *const ways[] = {"b", "bc", "cb", "vb", "rb", "bcb", "bcbc", "brcbv"};
+    static const char *const ways[] = {"b", "bc", "cb", "vb", "rb", "bcb", "bcbc", "brcbv", "bn", "bnbn", "bcnb"};
     for (size_t i = 0; i < BASE_COUNT(ways); i++) {
         memset(shared, 0, sizeof *shared);
         if (launched(2, clipped, (void *)(uintptr_t)ways[i])) fail_msg("\"%s\": other weights", ways[i]);

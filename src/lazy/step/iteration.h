@@ -68,7 +68,7 @@ struct lazy_iteration {
     iteration_places first; /* of the calls that an iteration may begin with */
     struct iteration_behind { /* what is made between an update and those: a program may have several loops, or ways */
         iteration_place at, update;
-    } *behind;
+    } * behind;
     size_t n_behind, cap_behind;
     iteration_places ended; /* the updates that an iteration is known to have ended with */
     iteration_places differentiated; /* of what backward passes went through, lines alone */
