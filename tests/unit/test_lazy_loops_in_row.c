@@ -224,11 +224,18 @@ static void two_optimizers(const loop *l, xt_module *m) {
     xt_module_free(second);
 }
 
+/* All of it is on the line where the macro stands. */
+#define DRAWN_LOOP                                                     \
+    for (int i = 0; i < l->n && i <= l->stops_at; i++) {               \
+        xt_tensor loss = xt_mse_loss(xt_forward(m, x_of(i)), y_of(i)); \
+        xt_backward(loss);                                             \
+        if ((i + 1) % l->accumulates == 0) xt_optimizer_step(o);       \
+        if (may_read(l)) note(xt_item(loss));                          \
+        if (l->ends == MARKS) xt_mark_step();                          \
+    }
 static void one_line(const loop *l, xt_module *m) {
     xt_optimizer *o = optimizer_of(l, m);
-    /* clang-format off */
-    for (int i = 0; i < l->n && i <= l->stops_at; i++) { xt_tensor loss = xt_mse_loss(xt_forward(m, x_of(i)), y_of(i)); xt_backward(loss); if ((i + 1) % l->accumulates == 0) xt_optimizer_step(o); if (may_read(l)) note(xt_item(loss)); if (l->ends == MARKS) xt_mark_step(); }
-    /* clang-format on */
+    DRAWN_LOOP
     xt_optimizer_free(o);
 }
 
@@ -548,14 +555,91 @@ static void files_behind_updates_are_cheap(void **state) {
     assert_int_equal(programs_with_files(UPDATE), programs_with_files(PLACES));
 }
 
+/* --- loops on one line --- */
+typedef struct written {
+    int accumulates;
+    bool two, marks;
+} written;
+typedef struct given {
+    xt_module *m, *second;
+    xt_optimizer *o, *p;
+} given;
+
+#define LOOP                                                                        \
+    for (int i = 0; i < MOST; i++) {                                                \
+        xt_tensor loss = xt_mse_loss(xt_forward(g->m, x_of(i)), y_of(i));           \
+        xt_backward(loss);                                                          \
+        if ((i + 1) % w.accumulates == 0) xt_optimizer_step(g->o);                  \
+        if (w.two) {                                                                \
+            xt_tensor other = xt_mse_loss(xt_forward(g->second, x_of(i)), y_of(i)); \
+            xt_backward(other);                                                     \
+            xt_optimizer_step(g->p);                                                \
+            note(xt_item(other));                                                   \
+        }                                                                           \
+        note(xt_item(loss));                                                        \
+        if (w.marks) xt_mark_step();                                                \
+    }
+static void on_one_line(const given *g, written w) {
+    LOOP
+}
+static void on_many_lines(const given *g, written w) {
+    for (int i = 0; i < MOST; i++) {
+        xt_tensor loss = xt_mse_loss(xt_forward(g->m, x_of(i)), y_of(i));
+        xt_backward(loss);
+        if ((i + 1) % w.accumulates == 0) xt_optimizer_step(g->o);
+        if (w.two) {
+            xt_tensor other = xt_mse_loss(xt_forward(g->second, x_of(i)), y_of(i));
+            xt_backward(other);
+            xt_optimizer_step(g->p);
+            note(xt_item(other));
+        }
+        note(xt_item(loss));
+        if (w.marks) xt_mark_step();
+    }
+}
+
+static result losses_of(void (*f)(const given *g, written w), written w) {
+    result r = {.n = 0};
+    into = &r;
+    xt_seed(11);
+    given g = {.m = module(), .second = module()};
+    g.o = xt_adam(g.m, .lr = 0.01);
+    g.p = xt_sgd(g.second, .lr = 0.05, .momentum = 0.9);
+    f(&g, w);
+    xt_optimizer_free(g.o);
+    xt_optimizer_free(g.p);
+    xt_module_free(g.m);
+    xt_module_free(g.second);
+    if (xt_error()) note_error("error", xt_error());
+    xt_clear_error();
+    assert_int_equal(xt_finish(), 0);
+    return r;
+}
+
+static void one_line_is_as_many(void **state) {
+    (void)state;
+    int failed = 0, at;
+    for (int k = 0; k < 12; k++) {
+        written w = {1 + k % 3, k / 3 % 2, k / 6};
+        result want = losses_of(on_many_lines, w), got = losses_of(on_one_line, w);
+        if (same(&want, &got, &at)) continue;
+        print_error("an update every %d%s%s: number %d is %.9g instead of %.9g (%s)\n", w.accumulates,
+                    w.two ? ", two optimizers" : "", w.marks ? ", marked" : "", at, got.numbers[at], want.numbers[at],
+                    got.error);
+        failed++;
+    }
+    assert_int_equal(failed, 0);
+}
+
 int main(void) {
     for (int i = 0; i < MOST * BATCH; i++) {
         for (int k = 0; k < IN; k++) xs[i][k] = sinf((float)(3 * i + k));
         ys[i][0] = cosf((float)i);
     }
     /* the first one forks, which a process with threads may not */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops_in_a_row_are_as_alone), cmocka_unit_test(files_behind_updates_are_cheap),
-        cmocka_unit_test(draws_are_the_steps_own), cmocka_unit_test(loops_of_one_optimizer)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(loops_in_a_row_are_as_alone),
+                                       cmocka_unit_test(files_behind_updates_are_cheap),
+                                       cmocka_unit_test(draws_are_the_steps_own),
+                                       cmocka_unit_test(loops_of_one_optimizer), cmocka_unit_test(one_line_is_as_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
