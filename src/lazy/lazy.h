@@ -434,7 +434,7 @@ typedef struct lazy_updater { /* of an optimizer */
     call_path path; /* how the program came there; 0: not looked at */
     const void *returns_to;
     size_t n_slots, n_calls; /* step slots and calls that were noted by then */
-    bool ends_iteration; /* the next iteration's first call ends the step */
+    int64_t ends_in; /* the loop in which the next iteration's first call ends the step; 0: none */
     int64_t loop_step; /* of its thread, in which it was counted last */
     int64_t steps; /* taken so far, those of a loaded state included */
 } lazy_updater;
@@ -443,7 +443,9 @@ void lazy_update_end(const xt_src *src, lazy_updater *u);
 /* It has stepped; compiled step functions count at each call. `recorded`: in the step being recorded, which takes it
  * back where it is dropped. */
 void lazy_count_update(lazy_updater *u, bool recorded);
-void lazy_updater_forget(const lazy_updater *u); /* before it dies */
+/* An optimizer is made, and one dies: a loop begins, or is over. What an earlier one taught of places holds no more. */
+void lazy_updater_begin(lazy_updater *u);
+void lazy_updater_forget(const lazy_updater *u);
 /* A call of a module by the program itself: true, and then lazy_forward_ends follows it. */
 bool lazy_forward_begins(const xt_src *src);
 void lazy_forward_ends(void);

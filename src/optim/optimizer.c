@@ -81,7 +81,8 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const option_row *r
     o->name = name_of(k->id);
     o->net = net;
     o->root = net->root->module;
-    o->last_step = o->updater.step = -1;
+    o->last_step = -1;
+    lazy_updater_begin(&o->updater);
     lazy_module_now(nn_network(o->root), LAZY_MODULE_OPTIMIZED);
     handle_needs(o, o->root);
     forgotten_begin(o);

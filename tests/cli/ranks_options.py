@@ -40,7 +40,9 @@ CASES = ["--strategy ddp --callbacks model_checkpoint --callbacks.model_checkpoi
          "--strategy zero2 --offload_optimizer on",
          "--strategy fsdp --offload_optimizer on --callbacks model_checkpoint "
          "--callbacks.model_checkpoint.every_n_steps 1 --callbacks.model_checkpoint.sharded on",
-         "--strategy fsdp --callbacks weight_averaging"]
+         "--strategy fsdp --callbacks weight_averaging",
+         "--strategy zero2 --model.with 31 --reinitialize_every_n_steps 1 --callbacks model_checkpoint "
+         "--callbacks.model_checkpoint.background off --callbacks.model_checkpoint.every_n_steps 1"]
 APART = re.compile(r"did not come|different collective calls|runs another program|has left the run|"
                    r"SIG(?!TERM)[A-Z]+ in step")
 # A watched value that the program logs later than it is asked for: only the run can tell.

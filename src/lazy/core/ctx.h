@@ -44,6 +44,7 @@ typedef struct lazy_slot {
     bool detached;
     bool outlives_step; /* a step slot that the boundary under way leaves alive: it has a buffer by then */
     bool is_loss; /* xt_backward was called for it */
+    bool of_update; /* an optimizer has made it in its step */
     bool of_loop; /* a loop of the library's goes on to use it in this step of its own (within.h) */
     bool before_loop; /* it was there when a loop without boundaries was met (iteration.c) */
     lazy_role role;
@@ -245,9 +246,8 @@ typedef struct lazy_ctx {
     size_t n_bounds_sites, cap_bounds_sites;
 
     bool grads_recorded; /* some op of this trace has a result that needs a gradient */
-    bool swept; /* and a backward pass has been through this trace */
-    size_t n_swept; /* the last one when there were so many step slots */
-    bool has_boundaries; /* the loop is known to: no step holds the begin of the next iteration */
+    bool swept; /* and a backward pass has been through this trace, one of the present loop's */
+    size_t n_swept; /* the last one of any loop when there were so many step slots; 0: there was none */
 
     xt_status error; /* pending, first one wins */
     bool error_told; /* printed, or given to the handler */

@@ -1,9 +1,10 @@
 /* Detached steps: those that ended between forward and backward. A boundary that ends a step in which gradients were
  * recorded and nothing was differentiated keeps its trace and the buffers it read; xt_backward and xt_grad_of record
  * the part they need again, at the begin of the trace of their own step, so that the same walk goes through it as if
- * the step had not ended. A step that xt_backward has been through keeps nothing and costs nothing, unless it ends in
- * the middle of an iteration (a file is written there): what was recorded behind its last backward pass, in a loop that
- * has no other boundaries, is the forward of the iteration under way.
+ * the step had not ended. A step that xt_backward has been through keeps nothing and costs nothing. Two keep what was
+ * recorded behind its last backward pass: one that ends in the middle of an iteration (a file is written there), for in
+ * a loop that has no other boundaries that is the forward of the iteration under way; and one that also holds the end
+ * of an earlier loop, which no boundary has ended.
  *
  * Invariants
  *  1. A detached step is forgotten when the next step with ops ends, or, while a tensor of it lives on (slot.detached),
@@ -127,7 +128,7 @@ static bool add_value(lazy_ctx *c, lazy_detached *e, uint32_t index) {
 /* Behind the last backward pass, if there was one. */
 static bool list_values(lazy_ctx *c, lazy_detached *e) {
     bool ok = true;
-    for (size_t k = c->swept ? c->n_swept : 0; ok && k < c->n_step_slots; k++)
+    for (size_t k = c->n_swept; ok && k < c->n_step_slots; k++)
         if (c->swept || !c->slots[c->step_slots[k]].persistent) ok = add_value(c, e, c->step_slots[k]);
     for (size_t k = 0; ok && !c->swept && k < c->n_persistent; k++) ok = add_value(c, e, c->persistent[k]);
     return ok;
@@ -149,10 +150,10 @@ static bool take_leaves(lazy_ctx *c, lazy_detached *e) {
         }
         lazy_buf_retain(l->buf = c->packs[l->pack].buf);
     }
-    size_t gone;
+    size_t gone; /* a module that was freed in this step had them: what was made without it goes on */
     xt_status missing = lazy_fill_leaves(c, &gone);
     xt_status_free(missing);
-    if (missing || gone) return false;
+    if (missing) return false;
     for (size_t i = 0; i < c->n_leaves; i++) hold(c->leaves[i].buf, 1);
     e->leaves = c->leaves;
     e->n_leaves = c->n_leaves;
@@ -367,8 +368,7 @@ static xt_status leaf_again(void *user, size_t k, const ir_value *from, ir_value
         return NULL;
     }
     if (s && s->buf == l->buf) return leaf_of_state(a, l, out);
-    if (!l->buf)
-        return status_new(XT_INTERNAL, a->src, "%s: input %zu of a compiled step function was not kept", a->what, k);
+    if (!l->buf) return lazy_leaf_gone();
     if ((s && s->requires_grad) || device_buffer_deleted(l->buf->dev)) return changed(a, l);
     lazy_buf_retain(l->buf);
     *out = lazy_new_leaf(

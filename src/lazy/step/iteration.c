@@ -29,13 +29,17 @@ static bool looks(const lazy_iteration *it) {
     return it->n_marked < MARKED || it->first.n;
 }
 
+/* By its latest update, or by each that may be its last one. */
+static bool ends_by_itself(const lazy_iteration *it, const lazy_updater *u) {
+    return u->ends_in == it->loop;
+}
+
 static void trace_cleared(lazy_ctx *c) {
     lazy_iteration *it = c->iteration;
     it->went_on &= !it->by;
     for (size_t i = it->by ? it->calls_then : 0; i < it->n_calls && !it->went_on; i++)
         it->went_on = !lazy_below_last_update(it, it->calls[i].at);
-    if (it->by && !it->by->ends_iteration && it->n_marked < MARKED && !it->goes_on) it->n_marked++;
-    c->has_boundaries = !looks(it);
+    if (it->by && !ends_by_itself(it, it->by) && it->n_marked < MARKED && !it->goes_on) it->n_marked++;
     it->by = NULL;
     it->learned = NULL;
     it->n_roots = it->n_calls = it->n_aside = it->n_looked = 0;
@@ -93,7 +97,8 @@ static void before_boundary(void *user, lazy_cause cause) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_iteration *it = c ? c->iteration : NULL;
     if (it) it->goes_on = lazy_within_iteration(cause);
-    if (it && it->by && it->by->ends_iteration && cause != LAZY_ITERATION && !c->replay_log) keep_tensors(c, it, false);
+    if (it && it->by && ends_by_itself(it, it->by) && cause != LAZY_ITERATION && !c->replay_log)
+        keep_tensors(c, it, false);
 }
 
 /* What follows is of the same iteration: another optimizer that steps there begins no step of the loop's. */
@@ -116,6 +121,7 @@ static lazy_iteration *iteration_of(lazy_ctx *c) {
     pthread_once(&once, observe);
     c->iteration = base_calloc(1, sizeof *c->iteration);
     if (!c->iteration) return NULL;
+    c->iteration->loop = 1;
     atomic_store_explicit(&lazy_calls_watched, true, memory_order_relaxed);
     lazy_attend(c, &guest);
     return c->iteration;
@@ -157,8 +163,8 @@ static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, src_id
     }
     it->learned = u;
     lazy_came_round(calls);
-    bool known = it->by->ends_iteration;
-    it->by->ends_iteration = true;
+    bool known = ends_by_itself(it, it->by);
+    it->by->ends_in = it->loop;
     for (size_t i = 0; i < c->n_step_slots; i++) c->slots[c->step_slots[i]].before_loop = true;
     if (!known) tell(it, again);
 }
@@ -172,7 +178,7 @@ bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
     /* what follows it may be an optimizer that steps in some iterations only, so that it is the last one of others */
     if (again)
         it->n_followed = 0;
-    else if (it->by && !it->by->ends_iteration && it->n_followed < FOLLOWED)
+    else if (it->by && !ends_by_itself(it, it->by) && it->n_followed < FOLLOWED)
         it->n_followed++;
     if (again && !c->replay_log) learn(c, it, u, src_intern(src));
     u->n_slots = c->n_step_slots;
@@ -209,17 +215,41 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
     c->used.updates++;
     c->used.updated_at = src_intern(src);
     it->op = c->b.block->last;
+    for (size_t i = u->n_slots; i < c->n_step_slots; i++) c->slots[c->step_slots[i]].of_update = true;
     it->n_slots = c->n_step_slots;
     it->calls_then = it->n_calls;
     it->n_roots = it->n_aside = 0;
     it->evaluates = lazy_evaluates();
 }
 
+/* Another loop may stand on the same lines, in a function that is called again, and end its steps in another way. The
+ * update that came last is the old loop's: nothing is looked for behind it. Nor has a backward pass been through what
+ * the new loop makes, where the old one's last is of the same step. */
+static void begin_anew(lazy_ctx *c, lazy_iteration *it) {
+    if (c->swept) c->n_swept = c->n_step_slots;
+    c->swept = false;
+    if (!it->updated) return;
+    it->loop++;
+    it->by = NULL;
+    it->learned = NULL;
+    it->updated = it->goes_on = it->went_on = false;
+    it->last_update = (iteration_place){0};
+    it->n_early = it->n_both = 0;
+    it->n_followed = it->n_marked = 0;
+    it->early.n = it->first.n = it->ended.n = it->n_behind = it->differentiated.n = it->carried.n = 0;
+}
+
+void lazy_updater_begin(lazy_updater *u) {
+    lazy_ctx *c = lazy_ctx_there();
+    *u = (lazy_updater){.step = -1};
+    if (c && c->iteration) begin_anew(c, c->iteration);
+}
+
 void lazy_updater_forget(const lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_there();
-    if (c && c->iteration && c->iteration->by == u) c->iteration->by = NULL;
-    if (c && c->iteration && c->iteration->learned == u) c->iteration->learned = NULL;
-    if (c) lazy_updates_forget(c, u);
+    if (!c) return;
+    lazy_updates_forget(c, u);
+    if (c->iteration) begin_anew(c, c->iteration);
 }
 
 void lazy_iteration_swept(lazy_ctx *c, ir_value *root) {
@@ -277,7 +307,7 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
         return;
     }
     bool aside = is_aside(c, it), may_be_first = iteration_places_have(&it->first, it->now);
-    bool ends = it->by->ends_iteration; /* no: an update in the middle, or nothing is learned yet */
+    bool ends = ends_by_itself(it, it->by); /* no: an update in the middle, or nothing is learned yet */
     bool learns = !it->first.n || it->n_followed < FOLLOWED;
     if (ends ? may_be_first || !iteration_is_behind(it, it->now) : learns) look(c, it);
     if (!ends) return;

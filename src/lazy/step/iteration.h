@@ -55,12 +55,12 @@ struct lazy_iteration {
     iteration_place now; /* the latest call that entries told of */
     const void *returns_to;
     const char *what;
-    /* of the program */
+    int64_t loop; /* of those that optimizers were made for, from 1 */
+    /* of the loop */
     bool updated;
     iteration_places early; /* calls before that: in a loop they stand above the update */
     size_t n_early;
     bool goes_on; /* the step ends in the middle of it */
-    /* of the loop */
     int n_followed; /* updates that end no step and were followed by one of another optimizer, since one learned */
     int n_marked; /* steps that something else ended behind an update, one after the other */
     iteration_place last_update; /* where an optimizer has stepped last */

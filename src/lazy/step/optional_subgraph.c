@@ -7,9 +7,19 @@
 
 #include <stdlib.h>
 
+/* Which of the base's arguments are the step's own numbers: of a forward that is recorded again they are a tensor, and
+ * a program that finds its random keys among the numbers would draw what the next iteration draws. */
+static uint64_t packs_of_base(const lazy_ctx *c, const optional_step *st) {
+    uint64_t sum = 0; /* in whatever order the step met them */
+    for (uint32_t i = 0; i < st->n_numbers; i++)
+        if (c->leaves[i].pack >= 0 && st->numbers[i] && st->numbers[i] <= st->in_base)
+            sum += optional_mix(st->numbers[i], (uint64_t)c->leaves[i].pack);
+    return sum;
+}
+
 xt_status optional_marks(lazy_ctx *c, optional_step *st) {
     XT_TRY(lazy_key_tree(c, st->n_base, st->n_roots, st->roots, optional_leaf_id, st->numbers, &st->in_base));
-    hash128 h = {0x6f7074, st->n_base};
+    hash128 h = {0x6f7074 + packs_of_base(c, st), st->n_base};
     for (size_t i = 0; i < st->n_base; i++) {
         uint32_t number = st->aliases[i] < 0 ? 0 : st->numbers[st->aliases[i]];
         if (!number || number > st->in_base) st->aliases[i] = -1, number = 0; /* other steps may not have it */

@@ -68,10 +68,10 @@ static bool in_step_of_loop(const lazy_ctx *c) {
 
 /* The batch is used again, and so are arrays and what was computed in the step before, where two files are written one
  * after the other. Of what the step computes, the losses, and where there is none yet, or behind the last backward pass
- * (in a loop without boundaries the next iteration may have begun there), what no op has read: the others were on the
- * way to them, and to give those out as well would cost memory for every handle of the step. In a step of a loop's,
- * what was there before the first such end lives as long as the step, and so does what gradients flow into. A loop that
- * the program runs there leaves the rest behind, as it would elsewhere, so nothing grows. */
+ * (in a loop without boundaries the next iteration may have begun there), what no op has read and no update has made:
+ * the others were on the way to them, and to give those out as well would cost memory for every handle of the step. In
+ * a step of a loop's, what was there before the first such end lives as long as the step, and so does what gradients
+ * flow into. A loop that the program runs there leaves the rest behind, as it would elsewhere, so nothing grows. */
 void lazy_hold_in_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     bool ok = true, differentiated = false, of_loop = in_step_of_loop(c), first = of_loop && !c->cut_in_it;
     if (cause != LAZY_CHECKPOINT && !of_loop) return;
@@ -80,11 +80,11 @@ void lazy_hold_in_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
         const lazy_slot *s = &c->slots[c->step_slots[i]];
         differentiated = differentiated || (s->live && s->value && s->is_loss);
     }
-    size_t behind = !differentiated ? 0 : c->has_boundaries ? SIZE_MAX : c->n_swept;
+    size_t behind = differentiated ? c->n_swept : 0;
     for (size_t i = 0; i < c->n_step_slots && ok; i++) {
         lazy_slot *s = &c->slots[c->step_slots[i]];
         if (!s->live || s->persistent || s->failed || s->outlives_step) continue;
-        if (s->value && (s->is_loss || s->of_loop || (i >= behind && s->value->uses == 0))) {
+        if (s->value && (s->is_loss || s->of_loop || (i >= behind && s->value->uses == 0 && !s->of_update))) {
             s->of_loop |= first || (of_loop && lazy_v_needs_grad(s->value));
             ok = was_read(s) || shares_request(c, c->step_slots[i]) ||
                  hold_value(c, c->step_slots[i], "the program, behind what ended the step", src_intern(src));
