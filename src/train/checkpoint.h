@@ -80,6 +80,7 @@ xt_status checkpoint_running_restore(const xt_trainer *t, st_file *f, const char
 /* checkpoint_gradients.c: as checkpoint_ranks.c, for gradients that wait for an optimizer's step, in manual
  * optimization. */
 xt_status checkpoint_gradients_gather(checkpoint_ranks *r, const xt_trainer *t);
+bool checkpoint_gradients_wait(const xt_trainer *t); /* on this rank, without meeting the others */
 xt_status checkpoint_gradients_take(const checkpoint_ranks *r, const xt_module *m, snapshot *s);
 xt_status checkpoint_gradients_restore(xt_module *m, st_file *f, const char *path);
 

@@ -26,6 +26,13 @@ static xt_status list_waiting(const xt_module *m, uint8_t *has, int n, bool *out
     return NULL;
 }
 
+bool checkpoint_gradients_wait(const xt_trainer *t) {
+    int n = t->net && t->task && t->task->manual_optimization ? xt_module_tensors(t->net) : 0;
+    for (int i = 0; i < n; i++)
+        if (lazy_type(waiting(t->net, i))) return true;
+    return false;
+}
+
 /* A rank that has none of it adds nothing. */
 static xt_status gather_one(checkpoint_ranks *r, const xt_module *m, int i) {
     const world *w = world_get();

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "lazy/mesh/mesh.h"
+#include "train/checkpoint.h"
 #include "train/train_int.h"
 
 typedef struct keeper {
@@ -40,6 +41,7 @@ static void exception(xt_trainer *t, xt_status error, void *user) {
         return;
     }
     if (world_get()->size == 1) xt_status_free(checkpoint_gather(t)); /* what cannot be had is not in the file */
+    bool left_out = world_get()->size > 1 && checkpoint_gradients_wait(t);
     xt_status s = checkpoint_save(t, k->path);
     checkpoint_release(t);
     if (s)
@@ -52,6 +54,13 @@ static void exception(xt_trainer *t, xt_status error, void *user) {
                 "%s: %lld micro-batches of the window behind step %lld had run, so running statistics (batch norms) "
                 "and the epoch's sums have them already; parameters and optimizers do not",
                 k->path, (long long)t->in_window.batches, (long long)t->global_step);
+        if (left_out)
+            log_msg(
+                XT_SEV_WARNING,
+                "%s does not hold the gradients that wait for an optimizer's step: each rank has its own, and after "
+                "an error they cannot be brought together. A run that resumes from it begins without them; the "
+                "files of xt_model_checkpoint(.every_n_steps) have them",
+                k->path);
         train_note_last(t, k->path);
     }
     xt_status_free(s);

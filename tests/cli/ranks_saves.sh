@@ -146,4 +146,53 @@ export XT_TIMEOUT=50
 train fails --strategy zero2 --offload_optimizer on --callbacks exception_checkpoint --model.fails 1
 check "rank 0 fails alone" [ $? = 1 ]
 check "and does not wait for the others' parts" grep -q 'was not saved: each rank has a part of it' out
+# --- and says what a file that it writes alone does not hold: gradients that wait, each rank's own
+cat >"$tmp/waits.c" <<'C'
+#include <stdlib.h>
+#include <xtrain/xtrain.h>
+static float x[32][4], y[32][1];
+static xt_optimizer *first, *second;
+static bool waits;
+static xt_tensor net(xt_module *m, xt_tensor t, void *user) {
+    (void)user;
+    return xt_linear(m, "out", xt_tanh(xt_linear(m, "in", t, 4)), 1);
+}
+static xt_tensor step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor loss = xt_mse_loss(xt_forward(m, b.x), b.y);
+    xt_backward(loss);
+    xt_optimizer_step(first);
+    if (!waits) xt_optimizer_step(second);
+    return b.index == 2 && xt_rank() == 0 ? b.x : loss; /* no scalar */
+}
+static int both(xt_module *m, xt_optimizer **out, int max, void *user) {
+    (void)max, (void)user;
+    out[0] = first = xt_sgd(m, .lr = 0.1);
+    out[1] = second = xt_sgd(m, .lr = 0.1);
+    xt_optimizer_group(first, "in.*", .frozen = XT_ON);
+    xt_optimizer_group(second, "out.*", .frozen = XT_ON);
+    return 2;
+}
+int main(int argc, char **argv) {
+    (void)argv;
+    waits = argc > 1;
+    for (int i = 0; i < 32; i++)
+        for (int k = 0; k < 4; k++) x[i][k] = (float)(i + k) / 32, y[i][0] = 1;
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF);
+    xt_trainer_add(t, xt_exception_checkpoint(.dirpath = "."));
+    xt_task task = {.net = net, .training_step = step, .configure_several = both, .manual_optimization = true};
+    xt_dataset *d = xt_array_dataset(x, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_F32, {1}}, 32);
+    int rc = xt_fit(t, &task, xt_loader_new(d, .batch = 4), NULL);
+    return xt_finish() || rc;
+}
+C
+build waits
+for how in waits ''; do
+    rm -f on_exception.ckpt
+    timeout 100 "$XTRAIN" launch -n 2 ./waits $how >out 2>&1 </dev/null
+    check "a fit with an error${how:+ $how} fails" [ $? = 1 ]
+    check "rank 0 saves what it has" [ -f on_exception.ckpt ]
+    told=$(grep -c 'does not hold the gradients that wait' out)
+    check "and says what it leaves out, where something waits" [ "$told$how" = 0 -o "$told$how" = 1waits ]
+done
 finish
