@@ -75,13 +75,37 @@ static ir_value *convert(ir_builder *b, ir_op *op) {
     return back && widens(inner->in[0]->type->dtype, x->type->dtype) ? inner->in[0] : NULL;
 }
 
+/* The operand of a concatenation along d that has elements [first, last], and where it begins; NULL: several have. */
+static ir_value *operand_with(const ir_op *whole, int64_t d, int64_t first, int64_t last, int64_t *out_at) {
+    *out_at = 0;
+    for (uint32_t k = 0; k < whole->n_in && whole->in[k]->type->count >= 0; k++) {
+        const int64_t end = *out_at + whole->in[k]->type->dims[d];
+        if (first >= *out_at && last < end) return whole->in[k];
+        *out_at = end;
+    }
+    return NULL;
+}
+
+/* What lies within one operand of a concatenation is cut out of that: the whole need not be made for it. A slice with
+ * all of its operand in it is that. */
 static ir_value *slice(ir_builder *b, ir_op *op) {
-    (void)b; /* the same type with all of the operand in it: the limits are the dims and the steps 1 */
+    ir_value *x = op->in[0], *of;
+    const ir_type *to = op->out[0].type;
     size_t n;
-    const int64_t *start = ir_get_ints(op, IR_A_start_indices, &n), *stride;
-    bool whole = op->in[0]->type == op->out[0].type && op->out[0].type->count >= 0 && all_are(start, n, 0);
-    stride = ir_get_ints(op, IR_A_strides, &n);
-    return whole && all_are(stride, n, 1) ? op->in[0] : NULL;
+    const int64_t *start = ir_get_ints(op, IR_A_start_indices, &n), *stride = ir_get_ints(op, IR_A_strides, &n);
+    int64_t from[IR_MAX_RANK], limit[IR_MAX_RANK], at;
+    if (to->count < 0 || x->type->count < 0) return NULL;
+    memcpy(from, start, to->rank * sizeof *from);
+    for (const ir_op *whole; to->count > 0 && (whole = def(x, OP_concatenate)); x = of) {
+        const int64_t d = ir_get_int(whole, IR_A_dimension, 0),
+                      last = from[d] + (to->dims[d] - 1) * (stride ? stride[d] : 1);
+        if (!(of = operand_with(whole, d, from[d], last, &at))) break;
+        from[d] -= at;
+    }
+    if (x->type == to && all_are(from, to->rank, 0) && all_are(stride, to->rank, 1)) return x;
+    if (x == op->in[0]) return NULL;
+    for (uint32_t i = 0; i < to->rank; i++) limit[i] = from[i] + (to->dims[i] - 1) * (stride ? stride[i] : 1) + 1;
+    return ir_slice(b, x, from, limit, stride);
 }
 
 static ir_value *pad(ir_builder *b, ir_op *op) {
@@ -95,9 +119,26 @@ static ir_value *pad(ir_builder *b, ir_op *op) {
                : NULL;
 }
 
+/* A concatenation along the same dim that only this one reads: its operands are copied once. */
+static const ir_op *inner_concatenation(const ir_op *op, uint32_t k) {
+    const ir_op *inner = op->in[k]->uses == 1 ? def(op->in[k], OP_concatenate) : NULL;
+    bool joins = inner && ir_get_int(inner, IR_A_dimension, 0) == ir_get_int(op, IR_A_dimension, 0);
+    for (uint32_t i = 0; joins && i < inner->n_in; i++) joins = inner->in[i]->type->count >= 0;
+    return joins ? inner : NULL;
+}
+
 static ir_value *concatenate(ir_builder *b, ir_op *op) {
-    (void)b;
-    return op->n_in == 1 && op->in[0]->type == op->out[0].type ? op->in[0] : NULL;
+    enum { MOST = 64 };
+    if (op->n_in == 1 && op->in[0]->type == op->out[0].type) return op->in[0];
+    ir_value *parts[MOST];
+    size_t n = 0;
+    for (uint32_t k = 0; k < op->n_in; k++) {
+        const ir_op *inner = inner_concatenation(op, k);
+        const uint32_t more = inner ? inner->n_in : 1;
+        if (n + more > MOST) return NULL;
+        for (uint32_t i = 0; i < more; i++) parts[n++] = inner ? inner->in[i] : op->in[k];
+    }
+    return n > op->n_in ? ir_concatenate(b, n, parts, ir_get_int(op, IR_A_dimension, 0)) : NULL;
 }
 
 static ir_value *reverse(ir_builder *b, ir_op *op) {

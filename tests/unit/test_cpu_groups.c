@@ -32,6 +32,16 @@ static const char softmax[] =
     "return %s : tensor<1024xf32>\n}\n";
 
 /* Two loops that a third op joins to one, on images that may lie blocked. */
+/* Halves, and pairs, are written by the loop that computes them: where the whole lies. */
+static const char halves[] =
+    "func.func @main(%a: tensor<8x4xf32>) -> (tensor<8x8xf32>, tensor<8x4x2xf32>) {\n"
+    "%b = stablehlo.tanh %a : tensor<8x4xf32>\n"
+    "%c = stablehlo.negate %b : tensor<8x4xf32>\n"
+    "%d = stablehlo.concatenate %b, %c, dim = 1 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>\n"
+    "%e = stablehlo.broadcast_in_dim %c, dims = [0, 1] : (tensor<8x4xf32>) -> tensor<8x4x1xf32>\n"
+    "%f = stablehlo.broadcast_in_dim %a, dims = [0, 1] : (tensor<8x4xf32>) -> tensor<8x4x1xf32>\n"
+    "%g = stablehlo.concatenate %e, %f, dim = 2 : (tensor<8x4x1xf32>, tensor<8x4x1xf32>) -> tensor<8x4x2xf32>\n"
+    "return %d, %g : tensor<8x8xf32>, tensor<8x4x2xf32>\n}\n";
 #define IMG "tensor<1x32x4x6xf32>"
 static const char images[] =
     "func.func @main(%x: " IMG ", %w: tensor<32x32x1x1xf32>) -> " IMG " {\n"
@@ -96,6 +106,19 @@ static void reasons_are_printed(void **state) {
     unsetenv("XT_PASSES");
     begin(&p, softmax);
     expect_text(&p, "group 0: no thunk, 1 op over 2097152 elements; nobody reads it as an array\n", true);
+    end(&p);
+}
+
+static void concatenations_end_a_loop(void **state) {
+    (void)state;
+    planning p;
+    begin(&p, halves);
+    expect_text(&p, "groups of main: 5 ops in 1 loops\n", true);
+    expect_text(&p, "thunk 0, 5 ops over 32 elements; a result of the program\n", true);
+    expect_text(&p, "gives n2 (stablehlo.concatenate) tensor<8x8xf32>", true);
+    expect_text(&p, "gives n5 (stablehlo.concatenate) tensor<8x4x2xf32>", true);
+    expect_text(&p, "gives n0 (stablehlo.tanh)", false);
+    expect_ok(cpu_groups_verify(&p.b), "groups");
     end(&p);
 }
 
@@ -261,9 +284,9 @@ static void narrow_results_round_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reasons_are_printed),        cmocka_unit_test(a_full_group_is_closed),
-        cmocka_unit_test(unsound_groups_are_refused), cmocka_unit_test(loops_are_the_groups),
-        cmocka_unit_test(narrow_results_round_once),
+        cmocka_unit_test(reasons_are_printed),    cmocka_unit_test(concatenations_end_a_loop),
+        cmocka_unit_test(a_full_group_is_closed), cmocka_unit_test(unsound_groups_are_refused),
+        cmocka_unit_test(loops_are_the_groups),   cmocka_unit_test(narrow_results_round_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

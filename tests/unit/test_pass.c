@@ -153,6 +153,35 @@ static void simplify_shapes(void **state) {
     }
 }
 
+/* What is cut out of one operand of a concatenation is cut out of that operand, and one that only another along the
+ * same dim reads is a part of that. */
+static void simplify_looks_into_concatenations(void **state) {
+    (void)state;
+    check_body("opt_simplify opt_dce", false,
+               F " {\n %a = stablehlo.concatenate %y, %x, %y, dim = 0 : (" F ", " F ", " F ") -> tensor<6x3xf32>\n"
+                 " %r = stablehlo.slice %a [2:4, 0:3] : (tensor<6x3xf32>) -> " F "\n return %r : " F,
+               RETURN_X);
+    check_body("opt_simplify opt_dce", false,
+               "tensor<1x2xf32> {\n %a = stablehlo.concatenate %y, %x, dim = 0 : (" F ", " F ") -> tensor<4x3xf32>\n"
+               " %r = stablehlo.slice %a [2:4:2, 0:3:2] : (tensor<4x3xf32>) -> tensor<1x2xf32>\n"
+               " return %r : tensor<1x2xf32>",
+               "tensor<1x2xf32> {\n %r = stablehlo.slice %x [0:1:2, 0:3:2] : (" F ") -> tensor<1x2xf32>\n"
+               " return %r : tensor<1x2xf32>");
+    check_body("opt_simplify opt_dce", false,
+               "tensor<6x3xf32> {\n %a = stablehlo.concatenate %y, %x, dim = 0 : (" F ", " F ") -> tensor<4x3xf32>\n"
+               " %r = stablehlo.concatenate %a, %x, dim = 0 : (tensor<4x3xf32>, " F ") -> tensor<6x3xf32>\n"
+               " return %r : tensor<6x3xf32>",
+               "tensor<6x3xf32> {\n %r = stablehlo.concatenate %y, %x, %x, dim = 0 : (" F ", " F ", " F
+               ") -> tensor<6x3xf32>\n return %r : tensor<6x3xf32>");
+    const char *across = /* of both operands, along another dim, read twice */
+        "tensor<6x6xf32> {\n %a = stablehlo.concatenate %y, %x, dim = 0 : (" F ", " F ") -> tensor<4x3xf32>\n"
+        " %b = stablehlo.slice %a [1:3, 0:3] : (tensor<4x3xf32>) -> " F "\n"
+        " %c = stablehlo.concatenate %a, %b, dim = 0 : (tensor<4x3xf32>, " F ") -> tensor<6x3xf32>\n"
+        " %d = stablehlo.concatenate %c, %c, dim = 1 : (tensor<6x3xf32>, tensor<6x3xf32>) -> tensor<6x6xf32>\n"
+        " return %d : tensor<6x6xf32>";
+    check_body("opt_simplify opt_dce", false, across, across);
+}
+
 static void simplify_keeps_conversions_that_round(void **state) {
     (void)state;
     const char *text = F " {\n %a = stablehlo.convert %x : (" F ") -> tensor<2x3xbf16>\n"
@@ -398,6 +427,7 @@ int main(void) {
         cmocka_unit_test(inexact_rules_wait_for_leave),
         cmocka_unit_test(masks_are_selections_for_guests),
         cmocka_unit_test(simplify_shapes),
+        cmocka_unit_test(simplify_looks_into_concatenations),
         cmocka_unit_test(simplify_keeps_conversions_that_round),
         cmocka_unit_test(simplify_joins_broadcasts_and_transposes),
         cmocka_unit_test(folds_of_one_element),

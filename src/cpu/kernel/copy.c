@@ -2,6 +2,7 @@
  * rows of pieces. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/move.h"
+#include "cpu/vector/simd.h"
 
 typedef struct moves {
     size_t n; /* copies: one or none */
@@ -110,12 +111,18 @@ CPU_LOWER(pad) {
 
 /* --- concatenate --- */
 /* The result is rows one after the other, each of which has a stretch of every operand: what lies behind the
- * concatenated dim is contiguous in both. */
+ * concatenated dim is contiguous in both. An operand that is a window on something else is copied from there, after the
+ * others. */
+enum { MOST_EVEN = 16 };
 typedef struct pieces {
-    size_t n, elem;
+    size_t n, elem, n_seen;
+    bool even; /* stretches of elements that registers have, all of one length */
     int64_t rows, row; /* bytes */
     struct piece {
         int64_t at, bytes; /* of a row of the result; operands are rows of `bytes` */
+        bool seen; /* through a window: by this move */
+        cpu_move m;
+        view from, order; /* of what is seen: where its elements are, and which they are */
     } p[];
 } pieces;
 typedef struct pieces_run {
@@ -155,12 +162,19 @@ static void copy_stretches(char *dst, int64_t dst_row, const char *src, int64_t 
 static void pieces_rows(const pieces_run *r, int64_t begin, int64_t end) {
     enum { NEAR = 8192 };
     const pieces *s = r->s;
-    const int64_t some = s->row < NEAR ? NEAR / s->row : 1;
+    const int64_t some = s->row < NEAR ? NEAR / s->row : 1, width = s->p[0].bytes / (int64_t)s->elem;
     for (int64_t k = begin; k < end; k += some) {
         int64_t n = end - k < some ? end - k : some;
+        if (s->even) {
+            const void *src[MOST_EVEN];
+            for (size_t i = 0; i < s->n; i++) src[i] = (char *)r->src[i] + k * s->p[0].bytes;
+            simd_get()->interleave[s->elem == 8 ? 3 : s->elem / 2](r->dst, src, (int64_t)s->n, width, k * width,
+                                                                   n * width);
+            continue;
+        }
         for (size_t i = 0; i < s->n; i++) {
             const struct piece *p = &s->p[i];
-            if (p->bytes)
+            if (p->bytes && !p->seen)
                 copy_stretches(r->dst + k * s->row + p->at, s->row, (char *)r->src[i] + k * p->bytes, p->bytes, n);
         }
     }
@@ -180,7 +194,7 @@ static void pieces_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         if (at >= p->at + p->bytes) continue;
         int64_t n = p->at + p->bytes - at;
         if (n > left) n = left;
-        memcpy(r->dst + k * s->row + at, (char *)r->src[i] + k * p->bytes + at - p->at, (size_t)n);
+        if (!p->seen) memcpy(r->dst + k * s->row + at, (char *)r->src[i] + k * p->bytes + at - p->at, (size_t)n);
         at += n;
         left -= n;
     }
@@ -190,7 +204,9 @@ static xt_status pieces_run_op(const cpu_call *c) {
     const pieces *s = c->thunk->state;
     if (s->rows == 0 || s->row == 0) return NULL;
     pieces_run r = {s, c->out[0], c->in, s->row <= CHUNK ? s->row : 1};
-    team_for(&c->device->team, s->rows * (s->row / r.unit), CHUNK / r.unit, pieces_chunk, &r);
+    if (s->n_seen < s->n) team_for(&c->device->team, s->rows * (s->row / r.unit), CHUNK / r.unit, pieces_chunk, &r);
+    for (size_t i = 0; i < s->n; i++)
+        if (s->p[i].seen && s->p[i].bytes) cpu_move_run(&c->device->team, &s->p[i].m, c->out[0], c->in[i]);
     return NULL;
 }
 static bool concatenate_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
@@ -199,11 +215,38 @@ static bool concatenate_access(const cpu_thunk *t, uint32_t k, cpu_access *out) 
     const struct piece *p = &s->p[k / 2];
     const int64_t e = (int64_t)s->elem;
     *out = (cpu_access){.arg = k % 2 ? t->n_in : k / 2, .elem = s->elem};
+    if (p->seen && k % 2 == 0) {
+        out->at = p->from, out->order = p->order, out->value = t->op->in[k / 2];
+        return true;
+    }
     out->at = (view){.n = 2, .dims = {s->rows, p->bytes / e}, .strides = {p->bytes / e, 1}};
     if (k % 2) out->at.offset = p->at / e, out->at.strides[0] = s->row / e;
     return true;
 }
 static const cpu_kernel concatenate_kernel = {"concatenate", pieces_run_op, NULL, true, .access = concatenate_access};
+
+/* Where operand i is read, and how. */
+static xt_status piece_read(cpu_builder *b, const ir_op *op, uint32_t i, pieces *s, cpu_ref *out) {
+    const ir_type *t = op->in[i]->type;
+    struct piece *p = &s->p[i];
+    view src, dst, order;
+    XT_TRY(cpu_build_seen(b, op->in[i], out, &src));
+    view_dense(t, &order);
+    if (t->count == 0 || (view_is_dense(&src) && src.offset == 0)) return NULL;
+    if (view_is_dense(&src)) { /* a stretch of memory */
+        out->offset += (size_t)src.offset * s->elem;
+        return NULL;
+    }
+    view_dense(op->out[0].type, &dst);
+    memcpy(dst.dims, t->dims, t->rank * sizeof *dst.dims);
+    dst.offset = p->at / (int64_t)s->elem;
+    p->seen = cpu_move_make(&dst, &src, t->dtype, &p->m);
+    s->n_seen += p->seen;
+    view at = src;
+    view_collapse2(&order, &at);
+    p->order = order, p->from = at;
+    return NULL;
+}
 
 CPU_LOWER(concatenate) {
     const ir_type *to = op->out[0].type;
@@ -211,18 +254,41 @@ CPU_LOWER(concatenate) {
     view whole;
     if (!view_dense(to, &whole)) return NULL;
     pieces *s = base_calloc(1, sizeof *s + op->n_in * sizeof s->p[0]);
-    if (!s) return status_oom(0, "a plan");
+    cpu_ref *refs = base_calloc(op->n_in, sizeof *refs);
+    if (!s || !refs) {
+        base_free(s);
+        base_free(refs);
+        return status_oom(0, "a plan");
+    }
     s->n = op->n_in;
     s->elem = xt_dtype_size(to->dtype);
     s->rows = 1;
     for (int64_t i = 0; i < dim; i++) s->rows *= to->dims[i];
     for (uint32_t i = 0; i < op->n_in; i++) {
-        s->p[i] = (struct piece){s->row, op->in[i]->type->dims[dim] * whole.strides[dim] * (int64_t)s->elem};
+        s->p[i] =
+            (struct piece){.at = s->row, .bytes = op->in[i]->type->dims[dim] * whole.strides[dim] * (int64_t)s->elem};
         s->row += s->p[i].bytes;
     }
+    xt_status failed = NULL;
+    for (uint32_t i = 0; i < op->n_in && !failed; i++) failed = piece_read(b, op, i, s, &refs[i]);
+    if (failed) {
+        base_free(s);
+        base_free(refs);
+        return failed;
+    }
+    s->even = s->n <= MOST_EVEN && s->n_seen == 0 && s->elem <= 8 && s->p[0].bytes > 0;
+    for (size_t i = 0; i < s->n; i++) s->even = s->even && s->p[i].bytes == s->p[0].bytes;
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &concatenate_kernel, .op = op, .n_in = op->n_in, .n_out = 1, .state = s};
-    return cpu_build_thunk(b, &d);
+    cpu_thunk_desc d = {.kernel = &concatenate_kernel,
+                        .op = op,
+                        .n_in = op->n_in,
+                        .in = (const ir_value *const *)op->in,
+                        .refs = refs,
+                        .n_out = 1,
+                        .state = s};
+    failed = cpu_build_thunk(b, &d);
+    base_free(refs);
+    return failed;
 }
 
 /* --- dynamic slices --- */

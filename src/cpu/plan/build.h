@@ -13,6 +13,8 @@ const ir_module *cpu_build_module(const cpu_builder *b);
 const cpu_exec *cpu_build_exec(const cpu_builder *b);
 /* The place of v as a dense array, emitting whatever makes it. */
 xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out);
+/* The same, but where v is a window on something dense, that and how v lies there: nothing is copied. */
+xt_status cpu_build_seen(cpu_builder *b, const ir_value *v, cpu_ref *out, view *out_view);
 /* A splat constant's element, wherever v's value comes from through broadcasts and reshapes; NULL when v is none. */
 const void *cpu_build_splat(cpu_builder *b, const ir_value *v);
 

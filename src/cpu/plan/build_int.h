@@ -87,6 +87,9 @@ xt_status group_join(cpu_builder *b, const ir_op *op);
 /* Whether an op that only names its operand anew (a reshape) would join the group that makes the operand. A group of
  * names alone would be a loop without results. */
 bool group_takes_name(cpu_builder *b, const ir_op *op);
+bool group_is_name(const ir_op *op); /* its result has its operand's elements in their order: no work for a loop */
+/* Whether a concatenation would join a group that makes an operand of it. */
+bool group_takes_turns(cpu_builder *b, const ir_op *op);
 xt_status group_close(cpu_builder *b, uint32_t g, group_end end);
 /* Rematerialises v of an open group: made by a vector program of its own that stores it as f32 and reads what the group
  * reads, and where that can be one that folds it, as vprog_fold says; the group stays open, and v counts as read inside

@@ -108,6 +108,10 @@ bool group_needed_outside(const cpu_builder *b, const ir_value *v) {
     return i && (i->kept || v->uses > i->inside);
 }
 
+bool group_is_turns(const ir_op *op) {
+    return op->code == OP_concatenate;
+}
+
 /* --- names --- */
 static bool all_zero(const ir_op *op, ir_attr_key k) {
     size_t n;
@@ -141,4 +145,13 @@ const ir_value *build_alias_of(const ir_value *v) {
     if (op->code == OP_optimization_barrier) return op->in[v->index];
     if (op->code == OP_get_tuple_element) return op->in[0]->def->in[ir_get_int(op, IR_A_index, 0)];
     return op->in[0];
+}
+
+bool group_is_name(const ir_op *op) {
+    if (op->code != OP_broadcast_in_dim) return build_is_alias(op);
+    size_t n;
+    const int64_t *to = ir_get_ints(op, IR_A_broadcast_dimensions, &n);
+    bool same = op->in[0]->type->count == op->out[0].type->count && op->in[0]->type->count > 0;
+    for (size_t i = 1; i < n && same; i++) same = to[i - 1] < to[i];
+    return same;
 }

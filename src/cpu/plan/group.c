@@ -31,6 +31,8 @@ static xt_status merge(cpu_builder *b, uint32_t into, uint32_t from) {
 }
 
 static group group_for(cpu_builder *b, const ir_op *op) {
+    if (group_is_turns(op))
+        return (group){.count = op->in[0]->type->count, .merged_into = CPU_NONE, .like = op->in[0]->type};
     const ir_type *made = op->out[0].type;
     return (group){.count = made->count, .merged_into = CPU_NONE, .feature = layout_of_loop(b, op), .like = made};
 }
@@ -43,6 +45,24 @@ bool group_takes_name(cpu_builder *b, const ir_op *op) {
     const group want = group_for(b, op);
     uint32_t g = open_group(b, op->in[0], &want);
     return g != CPU_NONE && has_room(b, &b->groups[g], op);
+}
+
+/* Long stretches of small arrays are copied from cache to cache by a thunk of their own faster than from registers. */
+bool group_takes_turns(cpu_builder *b, const ir_op *op) {
+    enum { LONG = 1024, SMALL = 1 << 16 };
+    if (!group_is_turns(op) || op->n_in < 2 || op->n_in > VPROG_MOST_PARTS) return false;
+    const group want = group_for(b, op);
+    bool joins = false;
+    int64_t width = 1;
+    for (uint32_t i = (uint32_t)ir_get_int(op, IR_A_dimension, 0); i < want.like->rank; i++)
+        width *= want.like->dims[i];
+    if (width >= LONG && want.count < SMALL) return false;
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        if (op->in[i]->type->count != want.count || want.count <= 0) return false;
+        uint32_t g = open_group(b, op->in[i], &want);
+        joins = joins || (g != CPU_NONE && has_room(b, &b->groups[g], op));
+    }
+    return joins;
 }
 
 xt_status group_join(cpu_builder *b, const ir_op *op) {

@@ -127,7 +127,7 @@ static xt_status settle_results(cpu_builder *b, uint32_t gi, group_loop *l) {
     l->results = base_calloc(g->n + 1, sizeof *l->results);
     if (!l->results) return status_oom(0, "a fused loop");
     for (size_t i = g->n; i-- > 0;)
-        if (build_is_alias(g->ops[i]) && group_needed_outside(b, &g->ops[i]->out[0])) {
+        if (group_is_name(g->ops[i]) && group_needed_outside(b, &g->ops[i]->out[0])) {
             const ir_value *of = build_alias_of(&g->ops[i]->out[0]);
             value_info *info = build_info(b, of);
             /* counts as a reader from outside */
@@ -135,7 +135,7 @@ static xt_status settle_results(cpu_builder *b, uint32_t gi, group_loop *l) {
         }
     for (size_t i = 0; i < g->n; i++) {
         const ir_value *v = &g->ops[i]->out[0];
-        if (!build_is_alias(g->ops[i]) && group_needed_outside(b, v)) l->results[l->n_results++] = v;
+        if (!group_is_name(g->ops[i]) && group_needed_outside(b, v)) l->results[l->n_results++] = v;
     }
     return NULL;
 }
@@ -146,7 +146,7 @@ static void settle_members(cpu_builder *b, const group *g) {
         value_info *info = build_info(b, &g->ops[i]->out[0]);
         if (info->state != VALUE_MEMBER) continue;
         info->state = VALUE_GONE;
-        if (!build_is_alias(g->ops[i])) continue;
+        if (!group_is_name(g->ops[i])) continue;
         const value_info *of = build_info(b, build_alias_of(&g->ops[i]->out[0]));
         if (of->has_ref) {
             info->state = VALUE_DENSE;

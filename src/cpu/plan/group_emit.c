@@ -34,10 +34,27 @@ static int operand(cpu_builder *b, vprog_builder *p, loop_reads *r, const ir_val
 
 int loop_op(cpu_builder *b, vprog_builder *p, loop_reads *r, const ir_op *op, uint32_t g) {
     int x = operand(b, p, r, op->in[0], g);
-    if (build_is_alias(op)) return x; /* a reshape inside the group: the same elements in the same order */
+    if (group_is_name(op)) return x; /* a reshape inside the group: the same elements in the same order */
     int y = op->n_in > 1 ? operand(b, p, r, op->in[1], g) : -1;
     int z = op->n_in > 2 ? operand(b, p, r, op->in[2], g) : -1;
     return vprog_emit_op(p, op, x, y, z);
+}
+
+/* The end of a loop that is `op`: elements move as they are where nobody has computed them. */
+static void write_turns(cpu_builder *b, vprog_builder *p, loop_reads *r, const ir_op *op, uint32_t g, uint32_t out) {
+    const xt_dtype d = op->out[0].type->dtype;
+    vprog_part parts[VPROG_MOST_PARTS];
+    int64_t width = 1;
+    for (uint32_t i = (uint32_t)ir_get_int(op, IR_A_dimension, 0); i < op->in[0]->type->rank; i++)
+        width *= op->in[0]->type->dims[i];
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        const loop_read *raw = NULL;
+        for (size_t k = 0; k < r->n && vprog_is_half(d) && !group_has(b, g, op->in[i]); k++)
+            if (r->reads[k].value == op->in[i] && r->reads[k].source.kind != VPROG_IOTA) raw = &r->reads[k];
+        parts[i] = raw ? (vprog_part){vprog_load(p, &raw->source, VPROG_U16), XT_U16}
+                       : (vprog_part){operand(b, p, r, op->in[i], g), d};
+    }
+    vprog_interleave(p, op->n_in, parts, width, out);
 }
 
 /* --- its kernel --- */
@@ -72,6 +89,7 @@ static xt_status write_program(cpu_builder *b, uint32_t gi, vprog_builder *p) {
     const group *g = &b->groups[gi];
     group_loop *l = g->loop;
     for (size_t i = 0; i < g->n; i++) {
+        if (group_is_turns(g->ops[i])) continue; /* no value of the loop's, but how results are written */
         int number = build_info(b, &g->ops[i]->out[0])->number = loop_op(b, p, &l->from, g->ops[i], gi);
         if (number >= 0) continue;
         return vprog_lacks(p) ? status_new(XT_INTERNAL, NULL, "no vector instruction for stablehlo.%s",
@@ -79,7 +97,10 @@ static xt_status write_program(cpu_builder *b, uint32_t gi, vprog_builder *p) {
                               : status_oom(0, "a fused loop");
     }
     for (size_t i = 0; i < l->n_results; i++)
-        vprog_store(p, build_info(b, l->results[i])->number, (uint32_t)i, l->results[i]->type->dtype);
+        if (group_is_turns(l->results[i]->def))
+            write_turns(b, p, &l->from, l->results[i]->def, gi, (uint32_t)i);
+        else
+            vprog_store(p, build_info(b, l->results[i])->number, (uint32_t)i, l->results[i]->type->dtype);
     return NULL;
 }
 

@@ -40,6 +40,8 @@ xt_status loop_read_operands(cpu_builder *b, loop_reads *r, const ir_op *op, uin
 int loop_load(vprog_builder *p, const ir_value *v, const vprog_source *s);
 /* An op of group g, whose operands were settled, as a value of the program. */
 int loop_op(cpu_builder *b, vprog_builder *p, loop_reads *r, const ir_op *op, uint32_t g);
+/* Concatenations of as many elements from each operand end a loop: it writes their operands in turns. */
+bool group_is_turns(const ir_op *op);
 /* The thunk of ops whose loop is t, which is taken over, or is emitted later where t is NULL. */
 xt_status loop_add_thunk(cpu_builder *b, const cpu_kernel *k, const loop_reads *r, vprog *t, const ir_op *named,
                          size_t n_ops, const ir_op *const *ops, size_t n_out, const ir_value *const *outs);

@@ -64,7 +64,7 @@ xt_status group_rematerialise(cpu_builder *b, const ir_value *v, size_t ops, siz
     if (!info || info->state != VALUE_MEMBER) return NULL;
     uint32_t gi = group_find(b, info->group);
     const group *g = &b->groups[gi];
-    if (g->end != GROUP_OPEN || g->feature) return NULL;
+    if (g->end != GROUP_OPEN || g->feature || group_is_turns(v->def)) return NULL;
     bool *needed = base_calloc(g->n + 1, sizeof *needed);
     loop_reads from = {.count = g->count};
     vprog_builder *p = NULL;

@@ -96,13 +96,14 @@ static xt_status check_op(const cpu_builder *b, uint32_t number, size_t i, uint6
     ((ir_value *)(uintptr_t)v)->mark = epoch;
     if (!group_has(b, number, v))
         return broken(b, number, op, "its result is said to be in no group or in another one");
-    if (v->type->count != g->count) return broken(b, number, op, "has another number of elements than its group");
+    if (v->type->count != g->count * (group_is_turns(op) ? op->n_in : 1))
+        return broken(b, number, op, "has another number of elements than its group");
     if (g->feature && memcmp(v->type->dims, g->like->dims, 4 * sizeof *g->like->dims) != 0)
         return broken(b, number, op, "has other dims than its blocked group");
     if (!g->loop) return NULL;
     for (uint32_t k = 0; k < op->n_in; k++)
         if (!is_there(g, i, op->in[k])) return broken(b, number, op, "reads what is neither read nor made before");
-    if (group_needed_outside(b, v) && !build_is_alias(op) && !is_result(g, v))
+    if (group_needed_outside(b, v) && !group_is_name(op) && !is_result(g, v))
         return broken(b, number, op, "is read outside, but is no result");
     return NULL;
 }

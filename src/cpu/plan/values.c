@@ -169,6 +169,17 @@ xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out) {
     return NULL;
 }
 
+xt_status cpu_build_seen(cpu_builder *b, const ir_value *v, cpu_ref *out, view *out_view) {
+    const value_info *i = build_info(b, v);
+    if (i && !i->has_ref && i->state == VALUE_LAZY && is_window(v->def) && !cpu_build_splat(b, v)) {
+        XT_TRY(build_prepare(b, v));
+        if (build_window(b, v, out, out_view)) return NULL;
+    }
+    XT_TRY(cpu_build_dense(b, v, out));
+    return view_dense(v->type, out_view) ? NULL
+                                         : status_new(XT_INTERNAL, NULL, "an array of too many dims has no view");
+}
+
 /* --- the blocked place --- */
 view layout_blocked_view(const view *v, int feature) {
     int s[2] = {feature == 1 ? 2 : 1, feature == 1 ? 3 : 2};

@@ -39,14 +39,16 @@ static xt_status lower_op(cpu_builder *b, const ir_op *op) {
                                       op->out[0].type->dtype == XT_BF16 || op->out[0].type->dtype == XT_F16);
         vprog_type ignored;
         /* A reshape of something a loop computes is that loop's own business. */
-        if ((op->code == OP_reshape || (op->code == OP_bitcast_convert && !half)) && in && in->state == VALUE_MEMBER &&
-            !in->feature && op->in[0]->type->count == op->out[0].type->count &&
-            vprog_type_of(op->out[0].type->dtype, &ignored) && group_takes_name(b, op))
+        const bool name = op->code == OP_reshape || (op->code == OP_bitcast_convert && !half) ||
+                          (op->code == OP_broadcast_in_dim && group_is_name(op));
+        if (name && in && in->state == VALUE_MEMBER && !in->feature &&
+            op->in[0]->type->count == op->out[0].type->count && vprog_type_of(op->out[0].type->dtype, &ignored) &&
+            group_takes_name(b, op))
             return group_join(b, op);
         for (uint32_t i = 0; i < op->n_out; i++) XT_TRY(keep_lazy(b, &op->out[i]));
         return NULL;
     }
-    if (vprog_takes(op)) return group_join(b, op);
+    if (vprog_takes(op) || (b->kernels_on && group_takes_turns(b, op))) return group_join(b, op);
     if (layout_is_window(b, op)) return b->lowering->blocked.window(b, op);
     bool done = false;
     if (b->kernels_on) XT_TRY(build_by_table(b, op, &done));

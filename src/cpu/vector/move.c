@@ -113,6 +113,12 @@ static void copy_row(size_t elem, char *dst, int64_t ds, const char *src, int64_
         simd_get()->ops[VPROG_FILL][t](dst, src, NULL, NULL, n);
         return;
     }
+    enum { LEAST = 16 };
+    if (ds == 1 && n >= LEAST && vprog_type_of_size(elem, &t)) {
+        const view from = {.n = 1, .dims = {n}, .strides = {ss}};
+        simd_get()->gather[elem == 8 ? 3 : elem / 2](dst, src, &from, 0, n);
+        return;
+    }
     switch (elem) {
     case 1: strided_uint8_t((uint8_t *)dst, ds, (const uint8_t *)src, ss, n); break;
     case 2: strided_uint16_t((uint16_t *)dst, ds, (const uint16_t *)src, ss, n); break;

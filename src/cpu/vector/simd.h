@@ -143,6 +143,9 @@ typedef struct simd_ops {
     /* Elements [begin, begin + n) of a view of src, n > 0, by element size 1, 2, 4, 8: runs along the
      * last dim, the outer dims an odometer. */
     void (*gather[4])(void *dst, const void *src, const view *v, int64_t begin, int64_t n);
+    /* Writes elements [begin, begin + n) of each of `parts` arrays, whose first is src[k][0], where they go in dst:
+     * `width` elements of each array in turn, again and again. */
+    void (*interleave[4])(void *dst, const void *const *src, int64_t parts, int64_t width, int64_t begin, int64_t n);
 } simd_ops;
 
 extern const simd_ops simd_base;

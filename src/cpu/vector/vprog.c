@@ -44,6 +44,8 @@ void vprog_abandon(vprog_builder *b) {
     base_free(b->ins);
     base_free(b->sources);
     base_free(b->roots);
+    base_free(b->turns);
+    base_free(b->parts);
     base_free(b);
 }
 
@@ -148,6 +150,13 @@ void vprog_store(vprog_builder *b, int value, uint32_t out, xt_dtype memory) {
     if (value < 0 || !VEC_PUSH(b->roots, b->n_roots, b->cap_roots, r)) b->failed = true;
 }
 
+void vprog_interleave(vprog_builder *b, size_t n, const vprog_part *parts, int64_t width, uint32_t out) {
+    const vprog_turns t = {out, (uint32_t)xt_dtype_size(parts[0].memory), width, b->n_parts, n};
+    for (size_t i = 0; i < n; i++)
+        if (parts[i].value < 0 || !VEC_PUSH(b->parts, b->n_parts, b->cap_parts, parts[i])) b->failed = true;
+    if (!VEC_PUSH(b->turns, b->n_turns, b->cap_turns, t)) b->failed = true;
+}
+
 static bool is_direct(const vprog_builder *b, int v) {
     return v >= 0 && b->ins[v].source >= 0 && b->sources[b->ins[v].source].kind == VPROG_DIRECT;
 }
@@ -187,6 +196,27 @@ static int store_rounded(vprog_builder *b, size_t r, bool here) {
     return -1;
 }
 
+static vprog_op storing(xt_dtype memory) {
+    return memory == XT_BF16 ? VPROG_STORE_BF16 : memory == XT_F16 ? VPROG_STORE_F16 : VPROG_COPY;
+}
+
+/* What is written in turns is in a register as it will lie in memory. Before place_roots: what this reads of an input
+ * no result has been written over. */
+static void place_turns(vprog_builder *b, uint64_t *in_place) {
+    for (size_t t = 0; t < b->n_turns; t++) in_place[b->turns[t].out] = 0;
+    for (size_t k = 0; k < b->n_parts && !b->failed; k++) {
+        const vprog_part p = b->parts[k];
+        const ssa_ins def = b->ins[p.value];
+        const uint32_t elem = (uint32_t)xt_dtype_size(p.memory);
+        const vprog_op op = storing(p.memory);
+        if (op == VPROG_COPY && def.fn && def.size == elem) continue;
+        int kept = vprog_emit(b, op, def.type, p.value, -1, -1);
+        if (kept < 0) return;
+        b->ins[kept].size = elem;
+        b->parts[k].value = kept;
+    }
+}
+
 /* Makes results be written where they go: by the instruction that defines them where that is safe for every input they
  * might overwrite, else by a copy at the end. Fills the masks of what they may overwrite. */
 static void place_roots(vprog_builder *b, uint64_t *in_place) {
@@ -210,8 +240,7 @@ static void place_roots(vprog_builder *b, uint64_t *in_place) {
             continue;
         }
         if (narrow && (root.value = store_rounded(b, r, latest <= root.value)) < 0) continue;
-        vprog_op op = root.memory == XT_BF16 ? VPROG_STORE_BF16 : root.memory == XT_F16 ? VPROG_STORE_F16 : VPROG_COPY;
-        int copy = vprog_emit(b, op, def.type, root.value, -1, -1);
+        int copy = vprog_emit(b, storing(root.memory), def.type, root.value, -1, -1);
         if (copy < 0) return;
         b->ins[copy].store_out = (int)root.out;
         b->ins[copy].size = elem;
@@ -245,6 +274,7 @@ static void last_uses(const vprog_builder *b, int *last) {
         for (int k = 0; k < 3; k++)
             if (args[k] >= 0) last[args[k]] = (int)i;
     }
+    for (size_t k = 0; k < b->n_parts; k++) last[b->parts[k].value] = (int)b->n; /* read when all have run */
 }
 
 bool vprog_is_constant(const vprog_builder *b, int v) {
@@ -394,7 +424,7 @@ static bool folds(const vprog_builder *b, const vprog *t) {
 
 /* What a chunk's time goes by: instructions of the vector program, places in memory of machine code. */
 static int64_t cost_of(const vprog *t) {
-    int64_t cost = 1;
+    int64_t cost = 1 + (int64_t)t->n_parts;
     for (size_t i = 0; i < t->n; i++) cost += t->ins[i].code ? (int64_t)t->ins[i].code->n_ptr : 1;
     return cost;
 }
@@ -408,6 +438,7 @@ xt_status vprog_finish(vprog_builder *b, size_t n_out, vprog **out, uint64_t *ou
     bool code = jit_is_on();
     *out = NULL;
     if (code && !b->failed && !vprog_gather_kinds(b)) b->failed = true;
+    place_turns(b, out_in_place);
     place_roots(b, out_in_place);
     if (b->failed) {
         s = status_oom(0, "a fused loop");
@@ -420,6 +451,12 @@ xt_status vprog_finish(vprog_builder *b, size_t n_out, vprog **out, uint64_t *ou
     t->ins = base_calloc(b->n + 1, sizeof *t->ins);
     t->once = base_calloc(b->n + 1, sizeof *t->once);
     if (!t->locs || !t->ins || !t->once) goto oom;
+    t->parts = base_malloc((b->n_parts + 1) * sizeof *t->parts);
+    if (!t->parts) goto oom;
+    for (size_t k = 0; k < b->n_parts; k++) t->parts[t->n_parts++] = (uint32_t)b->parts[k].value;
+    t->turns = b->turns;
+    t->n_turns = b->n_turns;
+    b->turns = NULL;
     t->count = b->count;
     t->n_locs = b->n;
     t->sources = b->sources;
@@ -483,6 +520,8 @@ void vprog_free(vprog *t) {
     base_free(t->ins);
     base_free(t->once);
     base_free(t->counts);
+    base_free(t->turns);
+    base_free(t->parts);
     base_free(t->sources);
     vprog_free_segments(t);
     base_free(t->segments);

@@ -48,6 +48,14 @@ int vprog_constant(vprog_builder *b, vprog_type t, const void *bits);
 bool vprog_lacks(const vprog_builder *b); /* a type had no such instruction; otherwise -1 is for want of memory */
 void vprog_store(vprog_builder *b, int value, uint32_t out,
                  xt_dtype memory); /* the value is the thunk's output `out` */
+enum { VPROG_MOST_PARTS = 16 };
+typedef struct vprog_part {
+    int value;
+    xt_dtype memory;
+} vprog_part;
+/* Output `out` is 0 < n <= VPROG_MOST_PARTS values in turns, of elements of one size: `width` elements of each, again
+ * and again. */
+void vprog_interleave(vprog_builder *b, size_t n, const vprog_part *parts, int64_t width, uint32_t out);
 /* A builder with the same values and nothing stored; NULL without memory. */
 vprog_builder *vprog_fork(const vprog_builder *b);
 /* In place of stores: rows of `run` of the value are folded, f32 as simd.h's `fold` would, i32 and u32 to their sum,

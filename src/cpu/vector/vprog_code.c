@@ -29,6 +29,7 @@ bool vprog_gather_kinds(vprog_builder *b) {
             sorted[n++] = in;
         }
     for (size_t r = 0; ok && r < b->n_roots; r++) b->roots[r].value = to[b->roots[r].value];
+    for (size_t k = 0; ok && k < b->n_parts; k++) b->parts[k].value = to[b->parts[k].value];
     if (ok && b->run) b->folded = to[b->folded];
     if (ok) memcpy(b->ins, sorted, n * sizeof *sorted);
     base_free(to);

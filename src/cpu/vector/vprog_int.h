@@ -29,6 +29,14 @@ typedef struct segment {
     bool folds; /* then one pointer more: where a row's answer goes */
 } segment;
 
+/* An output that is written by values in turns, from registers, when a block's instructions have run: parts
+ * [first, first + n) of those of all such outputs. */
+typedef struct vprog_turns {
+    uint32_t out, elem;
+    int64_t width;
+    size_t first, n;
+} vprog_turns;
+
 struct vprog_builder {
     int64_t count;
     ssa_ins *ins;
@@ -41,6 +49,10 @@ struct vprog_builder {
         xt_dtype memory;
     } * roots;
     size_t n_roots, cap_roots;
+    vprog_turns *turns;
+    size_t n_turns, cap_turns;
+    vprog_part *parts; /* of all turns */
+    size_t n_parts, cap_parts;
     int folded; /* a value, where `run` is not 0 */
     fold_op fold;
     int64_t run;
@@ -76,6 +88,9 @@ struct vprog {
     size_t n, n_once, n_locs, n_sources;
     vprog_loc *locs;
     vprog_source *sources;
+    vprog_turns *turns;
+    size_t n_turns, n_parts;
+    uint32_t *parts; /* values */
     segment *segments;
     size_t n_segments, cap_segments;
     size_t scratch; /* of one thread */

@@ -159,6 +159,13 @@ static void run_ins(const run_ctx *c, const vprog_ins *x, char *scratch, int64_t
               loc_at(c, &locs[x->z], scratch, at), n);
 }
 
+static void write_turns(const vprog_turns *w, void *dst, const void *const *parts, int64_t at, int64_t n) {
+    simd_get()->interleave[vprog_size_class(w->elem)](dst, parts, (int64_t)w->n, w->width, at, n);
+}
+static void part_places(const run_ctx *c, const vprog_turns *w, char *scratch, int64_t at, const void **out) {
+    for (size_t k = 0; k < w->n; k++) out[k] = loc_at(c, &c->t->locs[c->t->parts[w->first + k]], scratch, at);
+}
+
 static void run_block(const run_ctx *c, char *scratch, int64_t at, int64_t n) {
     const vprog *t = c->t;
     block_rows rows;
@@ -169,6 +176,11 @@ static void run_block(const run_ctx *c, char *scratch, int64_t at, int64_t n) {
             run_rows(c, x, scratch, at, &rows);
         else
             run_ins(c, x, scratch, at, n);
+    }
+    for (size_t i = 0; i < t->n_turns; i++) {
+        const void *parts[VPROG_MOST_PARTS];
+        part_places(c, &t->turns[i], scratch, at, parts);
+        write_turns(&t->turns[i], c->out[t->turns[i].out], parts, at, n);
     }
 }
 
@@ -209,11 +221,16 @@ typedef struct bound_step {
 } bound_step;
 
 size_t vprog_bound_bytes(const vprog *t) {
-    size_t bytes = (t->n_once + t->n) * sizeof(bound_step);
+    size_t bytes = (t->n_once + t->n) * sizeof(bound_step) + (t->n_turns + t->n_parts) * sizeof(void *);
     if (t->count <= 0 || t->count > t->block) return 0;
     for (size_t i = 0; i < t->n; i++)
         if (t->ins[i].code) bytes += t->ins[i].code->n_ptr * sizeof(void *);
     return bytes;
+}
+
+/* Behind the steps and their lists: where outputs in turns and their parts are. */
+static void *const *bound_turns(const vprog *t, void *room) {
+    return (void *const *)((char *)room + vprog_bound_bytes(t)) - (t->n_turns + t->n_parts);
 }
 
 void vprog_bind(const vprog *t, void *const *in, void *const *out, void *scratch, void *room) {
@@ -233,6 +250,11 @@ void vprog_bind(const vprog *t, void *const *in, void *const *out, void *scratch
         step->y = loc_at(&c, &t->locs[x->y], scratch, 0);
         step->z = loc_at(&c, &t->locs[x->z], scratch, 0);
     }
+    /* Each output that is written in turns, then its parts. */
+    for (size_t i = 0; i < t->n_turns; code += 1 + t->turns[i++].n) {
+        *code = out[t->turns[i].out];
+        part_places(&c, &t->turns[i], scratch, 0, (const void **)(code + 1));
+    }
 }
 
 void vprog_run_bound(const vprog *t, void *const *in, void *room) {
@@ -246,4 +268,7 @@ void vprog_run_bound(const vprog *t, void *const *in, void *room) {
         else
             load_block(&t->sources[x->x], step->d, in, 0, t->count);
     }
+    void *const *place = t->n_turns ? bound_turns(t, room) : NULL;
+    for (size_t i = 0; i < t->n_turns; place += 1 + t->turns[i++].n)
+        write_turns(&t->turns[i], place[0], (const void *const *)(place + 1), 0, t->count);
 }
