@@ -45,7 +45,9 @@ typedef struct XT_OPTIONS_ xt_addmm_opts {
 #define xt_baddbmm(c, x, ...) XT_OPT3_(xt_baddbmm_at, xt_addmm_opts, c, x, __VA_ARGS__, )
 XT_API xt_tensor xt_addmm_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_tensor y, xt_addmm_opts o);
 XT_API xt_tensor xt_baddbmm_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_tensor y, xt_addmm_opts o);
-#define xt_cross(x, y, axis) xt_cross_at(XT_HERE, x, y, XT_NUMBER_(axis)) /* an axis of size 3 */
+/* xt_cross(x, y, axis = -1): an axis of size 3 */
+#define xt_cross(x, ...) XT_CROSS_(x, __VA_ARGS__, -1, )
+#define XT_CROSS_(x, y, axis, ...) (XT_LAST_(1, __VA_ARGS__), xt_cross_at(XT_HERE, x, y, XT_NUMBER_(axis)))
 /* [...,n,d] [...,m,d] -> [...,n,m]; p > 0 */
 /* xt_cdist(x, y, p = 2) */
 #define xt_cdist(x, ...) XT_CDIST_(x, __VA_ARGS__, 2, )

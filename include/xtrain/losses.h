@@ -216,7 +216,7 @@ typedef struct XT_OPTIONS_ xt_multilabel_opts {
 #define XT_MULTILABEL_SOFT_MARGIN_LOSS_(x, y, ...) \
     xt_multilabel_soft_margin_loss_at(XT_HERE, x, y, XT_OPTS(xt_multilabel_opts, __VA_ARGS__))
 XT_API xt_tensor xt_multilabel_soft_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_multilabel_opts o);
-/* x [N,C], labels int [N,C]: a row's classes up to its first negative entry. */
+/* x and labels, which are integers, [N,C] or [C]: a row's classes up to its first negative entry. */
 #define xt_multilabel_margin_loss(x, ...) XT_MULTILABEL_MARGIN_LOSS_(x, __VA_ARGS__, )
 #define XT_MULTILABEL_MARGIN_LOSS_(x, labels, ...) \
     xt_multilabel_margin_loss_at(XT_HERE, x, labels, XT_OPTS(xt_multilabel_opts, __VA_ARGS__))

@@ -57,8 +57,8 @@ extern "C" {
 #define xt_linalg_det(a) xt_det(a)
 #define xt_linalg_solve(a, y) xt_solve(a, y)
 #define xt_linalg_cholesky(a) xt_cholesky(a, false)
-#define xt_linalg_pinv(a) xt_pinverse(a)
-#define xt_pinv(a) xt_pinverse(a)
+#define xt_linalg_pinv(...) xt_pinverse(__VA_ARGS__)
+#define xt_pinv(...) xt_pinverse(__VA_ARGS__)
 #define xt_svdvals(a) xt_linalg_svdvals(a)
 #define xt_vector_norm(...) xt_norm(__VA_ARGS__)
 #define xt_row_stack(n, tensors) xt_vstack(n, tensors)
@@ -327,8 +327,12 @@ XT_API xt_tensor xt_istft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_i
 /* xt_cholesky_inverse(l, upper = false) */
 #define xt_cholesky_inverse(...) XT_CHOLESKY_INVERSE_(__VA_ARGS__, false, )
 #define XT_CHOLESKY_INVERSE_(l, upper, ...) (XT_LAST_(1, __VA_ARGS__), xt_cholesky_inverse_at(XT_HERE, l, upper))
-#define xt_pinverse(a) xt_pinverse_at(XT_HERE, a, -1) /* by svd: values below rcond times the largest count as 0 */
-#define xt_matrix_rank(a) xt_matrix_rank_at(XT_HERE, a, -1) /* i64 */
+/* xt_pinverse(a, rcond = -1), xt_matrix_rank(a, rcond = -1), which is i64: by svd; values up to rcond times the largest
+ * count as 0; below 0: the dtype's epsilon times the larger size */
+#define xt_pinverse(...) XT_PINVERSE_(__VA_ARGS__, -1, )
+#define XT_PINVERSE_(a, rcond, ...) (XT_LAST_(1, __VA_ARGS__), xt_pinverse_at(XT_HERE, a, XT_NUMBER_(rcond)))
+#define xt_matrix_rank(...) XT_MATRIX_RANK_(__VA_ARGS__, -1, )
+#define XT_MATRIX_RANK_(a, rcond, ...) (XT_LAST_(1, __VA_ARGS__), xt_matrix_rank_at(XT_HERE, a, XT_NUMBER_(rcond)))
 #define xt_lstsq(a, y) xt_lstsq_at(XT_HERE, a, y) /* of full column rank [...,m,n], m >= n; y [...,m,k] */
 /* torch.linalg.matrix_norm of the last two axes: 'f', 'n' (nuclear), 2, -2, 1, -1, INFINITY and -INFINITY */
 /* xt_matrix_norm(a, ord = 'f') */

@@ -117,7 +117,7 @@ typedef struct XT_OPTIONS_ xt_pairwise_distance_opts {
 /* norm of x - y over the last dim: [...,D] -> [...] */
 #define xt_pairwise_distance(x, ...) XT_OPT2_(xt_pairwise_distance_at, xt_pairwise_distance_opts, x, __VA_ARGS__, )
 XT_API xt_tensor xt_pairwise_distance_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_pairwise_distance_opts o);
-/* rows are variables: [n,samples] -> [n,n]; [samples] -> [] */
+/* rows are variables: [n,samples] -> [n,n]; of one variable, [samples] or [1,samples], a number -> [] */
 #define xt_cov(x) xt_cov_at(XT_HERE, x)
 #define xt_corrcoef(x) xt_corrcoef_at(XT_HERE, x)
 /* xt_cumulative_trapezoid(y, dx = 1, axis = -1) */

@@ -170,10 +170,10 @@ XT_API xt_tensor xt_affine_grid_at(const xt_src *src, xt_tensor theta, int64_t h
 #define xt_diagonal(...) XT_FILL3_(XT_DIAGONAL_, 0, 0, 1, __VA_ARGS__)
 #define XT_DIAGONAL_(x, k, a, b, ...) \
     (XT_LAST_(0, __VA_ARGS__), xt_diagonal_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)))
-/* the last dim along a diagonal of two */
-/* xt_diag_embed(x, k = 0) */
-#define xt_diag_embed(...) XT_DIAG_EMBED_(__VA_ARGS__, 0, )
-#define XT_DIAG_EMBED_(x, k, ...) (XT_LAST_(1, __VA_ARGS__), xt_diag_embed_at(XT_HERE, x, XT_NUMBER_(k)))
+/* xt_diag_embed(x, k = 0, a = -2, b = -1): the last dim along a diagonal of two, which are axes a and b of the result */
+#define xt_diag_embed(...) XT_FILL3_(XT_DIAG_EMBED_, 0, -2, -1, __VA_ARGS__)
+#define XT_DIAG_EMBED_(x, k, a, b, ...) \
+    (XT_LAST_(0, __VA_ARGS__), xt_diag_embed_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)))
 /* (n, tensors): matrices along a diagonal of zeros */
 #define xt_block_diag(n, ...) xt_block_diag_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__)
 XT_API xt_tensor xt_block_diag_at(const xt_src *src, int n, const xt_tensor *tensors);
@@ -182,7 +182,7 @@ XT_API xt_tensor xt_tril_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_triu_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_diag_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_diagonal_at(const xt_src *src, xt_tensor x, int64_t k, int a, int b);
-XT_API xt_tensor xt_diag_embed_at(const xt_src *src, xt_tensor x, int64_t k);
+XT_API xt_tensor xt_diag_embed_at(const xt_src *src, xt_tensor x, int64_t k, int a, int b);
 XT_API xt_tensor xt_trace_at(const xt_src *src, xt_tensor x);
 
 #define xt_channel_shuffle(x, groups) \

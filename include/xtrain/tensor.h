@@ -476,9 +476,10 @@ XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 
 /* --- Shape ops. Axes may be negative. --- */
 #define xt_reshape(x, ...) xt_reshape_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0)) /* one dim may be -1 */
-/* xt_flatten(x, from = 0): dims from..end become one */
-#define xt_flatten(...) XT_FLATTEN_(__VA_ARGS__, 0, )
-#define XT_FLATTEN_(x, from, ...) (XT_LAST_(1, __VA_ARGS__), xt_flatten_at(XT_HERE, x, XT_NUMBER_(from)))
+/* xt_flatten(x, from = 0, to = -1): dims from..to become one */
+#define xt_flatten(...) XT_FILL2_(XT_FLATTEN_, 0, -1, __VA_ARGS__)
+#define XT_FLATTEN_(x, from, to, ...) \
+    (XT_LAST_(0, __VA_ARGS__), xt_flatten_at(XT_HERE, x, XT_NUMBER_(from), XT_NUMBER_(to)))
 #define xt_transpose(x, a, b) xt_transpose_at(XT_HERE, x, XT_NUMBER_(a), XT_NUMBER_(b)) /* swaps two axes */
 /* xt_permute(x, 1, 0, 2) */
 #define xt_permute(x, ...)                                                                  \
@@ -499,7 +500,7 @@ XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 #define XT_SQUEEZE_AXIS_(x, axis) xt_squeeze_at(XT_HERE, x, XT_NUMBER_(axis))
 #define XT_SQUEEZE_ALL_(x) xt_squeeze_all_at(XT_HERE, x)
 XT_API xt_tensor xt_reshape_at(const xt_src *src, xt_tensor x, const int64_t *dims);
-XT_API xt_tensor xt_flatten_at(const xt_src *src, xt_tensor x, int from);
+XT_API xt_tensor xt_flatten_at(const xt_src *src, xt_tensor x, int from, int to);
 XT_API xt_tensor xt_transpose_at(const xt_src *src, xt_tensor x, int a, int b);
 XT_API xt_tensor xt_permute_at(const xt_src *src, xt_tensor x, int n, const int *perm);
 XT_API xt_tensor xt_slice_at(const xt_src *src, xt_tensor x, int axis, int64_t start, int64_t stop);
@@ -530,7 +531,7 @@ XT_API xt_tensor xt_squeeze_all_at(const xt_src *src, xt_tensor x);
 #define xt_argmax(...) XT_ARG_(xt_argmax_at, __VA_ARGS__)
 #define XT_ARG_(fn, ...) XT_FILL_BY_(__VA_ARGS__, , , , XT_ARG_AXIS_, XT_ARG_ALL_, )(fn, __VA_ARGS__)
 #define XT_ARG_AXIS_(fn, x, axis) fn(XT_HERE, x, XT_NUMBER_(axis))
-#define XT_ARG_ALL_(fn, x) fn(XT_HERE, xt_flatten_at(XT_HERE, x, 0), 0)
+#define XT_ARG_ALL_(fn, x) fn(XT_HERE, xt_flatten_at(XT_HERE, x, 0, -1), 0)
 XT_API xt_tensor xt_sum_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_mean_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_max_at(const xt_src *src, xt_tensor x);
