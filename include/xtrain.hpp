@@ -664,6 +664,7 @@ class loader {
 class step {
   public:
     using fn = std::function<tensor(const tensor *, int)>; /* in[n] -> the result, or none */
+    /* f is called while the first call is recorded, and again where another shape asks for another program. */
     explicit step(fn f, where w = XT_HPP_HERE_) : body_(new body{std::move(f), {}}), made_(w) {
         make();
         if (!s_) tensor::check_pending();
