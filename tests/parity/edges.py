@@ -98,6 +98,8 @@ low = torch.diag(torch.tensor([2.0, 1, 0.3], dtype=D))
 f.run("pinverse_rcond", lambda x: (torch.linalg.pinv(x, rtol=0.4), torch.linalg.matrix_rank(x, rtol=0.4)), low,
       grads=False)
 
+f.run("pow_of_zero", torch.pow, torch.tensor([0.0, 0, 0, 2], dtype=D), torch.tensor([-1.0, 0, 2, -1.5], dtype=D))
+
 # Along an axis of arrays without elements.
 for name, dims in (("front", (0, 2, 3)), ("last", (2, 3, 0))):
     a = 1
