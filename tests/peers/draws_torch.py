@@ -28,6 +28,7 @@ INF = float("inf")
 # Families in which a call that PyTorch refuses may have a meaning here.
 FREER = {"reductions": "the largest magnitude of no elements is 0", "padding": "a dim may become empty",
          "along": "slices of no elements are never looked at",
+         "of_integers": "bools have a median, and what is below 0 is not counted",
          "distributions": "more of them have means, entropies and distribution functions"}
 FAMILIES = {}
 r = random.Random()
