@@ -254,8 +254,8 @@ class tensor {
     tensor broadcast_to(shape dims, where w = XT_HPP_HERE_) const {
         return xt_broadcast_to_at(&w, t_, dims);
     }
-    tensor flatten(int from = 0, where w = XT_HPP_HERE_) const {
-        return xt_flatten_at(&w, t_, from);
+    tensor flatten(int from = 0, int to = -1, where w = XT_HPP_HERE_) const {
+        return xt_flatten_at(&w, t_, from, to);
     }
     tensor transpose(int a, int b, where w = XT_HPP_HERE_) const {
         return xt_transpose_at(&w, t_, a, b);
@@ -664,6 +664,7 @@ class loader {
 class step {
   public:
     using fn = std::function<tensor(const tensor *, int)>; /* in[n] -> the result, or none */
+    /* f is called while the first call is recorded, and again where another shape asks for another program. */
     explicit step(fn f, where w = XT_HPP_HERE_) : body_(new body{std::move(f), {}}), made_(w) {
         make();
         if (!s_) tensor::check_pending();

@@ -93,6 +93,12 @@ extern "C" {
      XT_OR_0_(number))
 #endif
 
+/* The same of the arguments behind the last one that the preprocessor counts, as the program writes them: there is
+ * none, or the first is an option. (Behind macros the text would be what nested calls have become.) */
+#define XT_GIVEN_(given, text)                                                                                        \
+    XT_CHECK_(sizeof(given) > 1 && !(__builtin_strncmp(given, ".", 1) == 0 && __builtin_strncmp(given, ".9", 2) > 0), \
+              text)
+
 /* --- Arguments that may be left out ---
  * The last ones, as in PyTorch: xt_tril(x) is xt_tril(x, 0). The defaults stand behind what the call gives, and what is
  * left over of them shows whether it gave too much. */

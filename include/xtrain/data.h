@@ -160,7 +160,9 @@ typedef struct XT_OPTIONS_ xt_token_opts {
         XT_ZERO; /* default off; on: each window begins at a random place of its stride, another each epoch */
 } xt_token_opts;
 /* xt_token_dataset("train.bin", 1024, .jitter = XT_ON) */
-#define xt_token_dataset(path, ...) XT_TOKEN_DATASET_(path, __VA_ARGS__, )
+#define xt_token_dataset(path, ...)                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_token_dataset(path, seq, ...): seq is missing"), \
+     XT_TOKEN_DATASET_(path, __VA_ARGS__, ))
 #define XT_TOKEN_DATASET_(path, seq, ...) \
     xt_token_dataset_opt(XT_HERE, path, XT_NUMBER_(seq), XT_OPTS(xt_token_opts, __VA_ARGS__))
 XT_API xt_dataset *xt_token_dataset_opt(const xt_src *src, const char *path, int64_t seq, xt_token_opts o);
@@ -283,7 +285,9 @@ typedef struct XT_OPTIONS_ xt_weighted_sampler_opts {
     xt_switch replacement XT_IS(xt_weighted_sampler_opts, replacement); /* default on; off: no sample twice an epoch */
 } xt_weighted_sampler_opts;
 /* xt_weighted_sampler(weights, n, .count = 1000). A mistake gives {0} and leaves its error pending, as below. */
-#define xt_weighted_sampler(weights, ...) XT_WEIGHTED_SAMPLER_(weights, __VA_ARGS__, )
+#define xt_weighted_sampler(weights, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_weighted_sampler(weights, n, ...): n is missing"), \
+     XT_WEIGHTED_SAMPLER_(weights, __VA_ARGS__, ))
 #define XT_WEIGHTED_SAMPLER_(weights, n, ...) \
     xt_weighted_sampler_opt(XT_HERE, weights, XT_NUMBER_(n), XT_OPTS(xt_weighted_sampler_opts, __VA_ARGS__))
 XT_API xt_sampler xt_weighted_sampler_opt(const xt_src *src, const double *weights, int64_t n,
@@ -379,7 +383,9 @@ typedef struct XT_OPTIONS_ xt_combined_opts {
     xt_combined_mode mode XT_ZERO; /* how long an epoch is, and what comes from which loader */
 } xt_combined_opts;
 /* xt_combined_loader(2, ((xt_loader *[]){labelled, unlabelled}), .mode = XT_MAX_SIZE_CYCLE) */
-#define xt_combined_loader(n, ...) XT_COMBINED_LOADER_(n, __VA_ARGS__, )
+#define xt_combined_loader(n, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_combined_loader(n, loaders, ...): loaders is missing"), \
+     XT_COMBINED_LOADER_(n, __VA_ARGS__, ))
 #define XT_COMBINED_LOADER_(n, loaders, ...) \
     xt_combined_loader_opt(XT_HERE, XT_NUMBER_(n), loaders, XT_OPTS(xt_combined_opts, __VA_ARGS__))
 XT_API xt_loader *xt_combined_loader_opt(const xt_src *src, int n, xt_loader *const *loaders, xt_combined_opts o);

@@ -286,10 +286,12 @@ XT_API xt_tensor xt_floor_divide_of_scalar_at(const xt_src *src, double v, xt_te
     }))
 #define xt_lerp_scalar(x, y, weight) xt_lerp_scalar_at(XT_HERE, x, y, XT_NUMBER_(weight))
 /* xt_addcmul(x, y, z, value = 1): x + value y z */
-#define xt_addcmul(x, y, ...) XT_ADDCMUL_(x, y, __VA_ARGS__, 1, )
+#define xt_addcmul(x, y, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_addcmul(x, y, z, ...): z is missing"), XT_ADDCMUL_(x, y, __VA_ARGS__, 1, ))
 #define XT_ADDCMUL_(x, y, z, value, ...) (XT_LAST_(1, __VA_ARGS__), xt_addcmul_at(XT_HERE, x, y, z, XT_NUMBER_(value)))
 /* xt_addcdiv(x, y, z, value = 1): x + value y / z */
-#define xt_addcdiv(x, y, ...) XT_ADDCDIV_(x, y, __VA_ARGS__, 1, )
+#define xt_addcdiv(x, y, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_addcdiv(x, y, z, ...): z is missing"), XT_ADDCDIV_(x, y, __VA_ARGS__, 1, ))
 #define XT_ADDCDIV_(x, y, z, value, ...) (XT_LAST_(1, __VA_ARGS__), xt_addcdiv_at(XT_HERE, x, y, z, XT_NUMBER_(value)))
 /* either bound may be none; where they cross, hi wins */
 #define xt_clamp_tensor(x, lo, hi) xt_clamp_tensor_at(XT_HERE, x, lo, hi)
@@ -308,8 +310,14 @@ typedef struct XT_OPTIONS_ xt_close_opts {
     double atol XT_IS(xt_close_opts, atol); /* and beside it, whatever y is */
     bool equal_nan XT_ZERO; /* NaN is close to NaN */
 } xt_close_opts;
-#define xt_isclose(x, ...) XT_OPT2_(xt_isclose_at, xt_close_opts, x, __VA_ARGS__, ) /* |x - y| <= atol + rtol |y| */
-#define xt_allclose(x, ...) XT_OPT2_(xt_allclose_at, xt_close_opts, x, __VA_ARGS__, ) /* a bool tensor without dims */
+/* |x - y| <= atol + rtol |y| */
+#define xt_isclose(x, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_isclose(x, y, ...): y is missing"), \
+     XT_OPT2_(xt_isclose_at, xt_close_opts, x, __VA_ARGS__, ))
+/* a bool tensor without dims */
+#define xt_allclose(x, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_allclose(x, y, ...): y is missing"), \
+     XT_OPT2_(xt_allclose_at, xt_close_opts, x, __VA_ARGS__, ))
 /* whether each element is one of set's; compares all with all */
 #define xt_isin(x, set) xt_isin_at(XT_HERE, x, set)
 XT_API xt_tensor xt_isin_at(const xt_src *src, xt_tensor x, xt_tensor set);

@@ -46,20 +46,41 @@ typedef struct XT_OPTIONS_ xt_fft_opts {
     int64_t n XT_IS(xt_fft_opts, n); /* the axis is cut or filled up to it; -1 = its size (irfft: 2 (size - 1)) */
     xt_fft_norm norm XT_ZERO; /* which direction is divided by n; default the inverse */
 } xt_fft_opts;
-#define xt_fft(x, ...) XT_OPT2N_(xt_fft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_fft(x, axis, .n, .norm) */
-#define xt_ifft(x, ...) XT_OPT2N_(xt_ifft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_ifft(x, axis, .n, .norm) */
-#define xt_rfft(x, ...) XT_OPT2N_(xt_rfft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_rfft(x, axis, .n, .norm) */
-#define xt_irfft(x, ...) XT_OPT2N_(xt_irfft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_irfft(x, axis, .n, .norm) */
+/* xt_fft(x, axis, .n, .norm) */
+#define xt_fft(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_fft(x, axis, ...): axis is missing"), \
+     XT_OPT2N_(xt_fft_at, xt_fft_opts, x, __VA_ARGS__, ))
+/* xt_ifft(x, axis, .n, .norm) */
+#define xt_ifft(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_ifft(x, axis, ...): axis is missing"), \
+     XT_OPT2N_(xt_ifft_at, xt_fft_opts, x, __VA_ARGS__, ))
+/* xt_rfft(x, axis, .n, .norm) */
+#define xt_rfft(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_rfft(x, axis, ...): axis is missing"), \
+     XT_OPT2N_(xt_rfft_at, xt_fft_opts, x, __VA_ARGS__, ))
+/* xt_irfft(x, axis, .n, .norm) */
+#define xt_irfft(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_irfft(x, axis, ...): axis is missing"), \
+     XT_OPT2N_(xt_irfft_at, xt_fft_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_fft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 XT_API xt_tensor xt_ifft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 XT_API xt_tensor xt_rfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 XT_API xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 
 /* Over several axes, one after the other; the zero frequency moved to the middle and back. */
-#define xt_fftn(x, ...) XT_OPT2_(xt_fftn_at, xt_fft_opts, x, __VA_ARGS__, )
-#define xt_ifftn(x, ...) XT_OPT2_(xt_ifftn_at, xt_fft_opts, x, __VA_ARGS__, )
-#define xt_rfftn(x, ...) XT_OPT2_(xt_rfftn_at, xt_fft_opts, x, __VA_ARGS__, ) /* the last axis real, .n is about it */
-#define xt_irfftn(x, ...) XT_OPT2_(xt_irfftn_at, xt_fft_opts, x, __VA_ARGS__, )
+#define xt_fftn(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_fftn(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_fftn_at, xt_fft_opts, x, __VA_ARGS__, ))
+#define xt_ifftn(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_ifftn(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_ifftn_at, xt_fft_opts, x, __VA_ARGS__, ))
+/* the last axis real, .n is about it */
+#define xt_rfftn(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_rfftn(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_rfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
+#define xt_irfftn(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_irfftn(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_irfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_rfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 XT_API xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 /* f32 [n]: frequencies of n samples d apart */
@@ -91,7 +112,9 @@ typedef struct XT_OPTIONS_ xt_window_opts {
     double beta XT_IS(xt_window_opts, beta); /* the larger, the smaller the ends */
     double std XT_IS(xt_window_opts, std), tau XT_IS(xt_window_opts, tau); /* in elements; above 0 */
 } xt_window_opts;
-#define xt_window(kind, n, symmetric, ...) XT_WINDOW_(kind, n, symmetric, __VA_ARGS__, )
+#define xt_window(kind, n, symmetric, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_window(kind, n, symmetric, dtype, ...): dtype is missing"), \
+     XT_WINDOW_(kind, n, symmetric, __VA_ARGS__, ))
 #define XT_WINDOW_(kind, n, symmetric, dtype, ...)                                                    \
     xt_window_at(XT_HERE, XT_WORD_(xt_window_kind, kind), XT_NUMBER_(n), symmetric, XT_DTYPE_(dtype), \
                  XT_OPTS(xt_window_opts, __VA_ARGS__))
@@ -110,7 +133,9 @@ typedef struct XT_OPTIONS_ xt_stft_opts {
     bool two_sided XT_ZERO; /* n_fft frequencies; default n_fft / 2 + 1 */
 } xt_stft_opts;
 /* xt_stft(x, n_fft, .hop): [...,samples] -> complex [...,frequencies,frames] */
-#define xt_stft(x, ...) XT_OPT2N_(xt_stft_at, xt_stft_opts, x, __VA_ARGS__, )
+#define xt_stft(x, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_stft(x, n_fft, ...): n_fft is missing"), \
+     XT_OPT2N_(xt_stft_at, xt_stft_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_stft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_stft_opts o);
 #define xt_fftshift(x, axes) xt_fftshift_at(XT_HERE, x, axes)
 #define xt_ifftshift(x, axes) xt_ifftshift_at(XT_HERE, x, axes)

@@ -48,18 +48,30 @@ typedef struct XT_OPTIONS_ xt_conv_opts {
     int output_paddings[3] XT_ZERO;
 } xt_conv_opts;
 /* x: [N,C,H,W], weight: [O,C/groups,KH,KW], bias: [O] or none -> [N,O,H',W'] */
-#define xt_conv1d_fn(x, weight, ...) XT_CONV_FN_(1, x, weight, __VA_ARGS__, )
-#define xt_conv2d_fn(x, weight, ...) XT_CONV_FN_(2, x, weight, __VA_ARGS__, )
-#define xt_conv3d_fn(x, weight, ...) XT_CONV_FN_(3, x, weight, __VA_ARGS__, )
+#define xt_conv1d_fn(x, weight, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_conv1d_fn(x, weight, bias, ...): bias is missing"), \
+     XT_CONV_FN_(1, x, weight, __VA_ARGS__, ))
+#define xt_conv2d_fn(x, weight, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_conv2d_fn(x, weight, bias, ...): bias is missing"), \
+     XT_CONV_FN_(2, x, weight, __VA_ARGS__, ))
+#define xt_conv3d_fn(x, weight, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_conv3d_fn(x, weight, bias, ...): bias is missing"), \
+     XT_CONV_FN_(3, x, weight, __VA_ARGS__, ))
 #define XT_CONV_FN_(n, x, weight, bias, ...) \
     xt_conv_fn_at(XT_HERE, n, x, weight, bias, XT_OPTS(xt_conv_opts, __VA_ARGS__))
 XT_API xt_tensor xt_conv_fn_at(const xt_src *src, int n_spatial, xt_tensor x, xt_tensor weight, xt_tensor bias,
                                xt_conv_opts o);
 /* The gradient of a convolution with respect to its input, as an op: x: [N,C,H,W], weight: [C,O/groups,KH,KW] ->
  * [N,O,(H-1)*stride - 2*padding + dilation*(KH-1) + output_padding + 1, ...] */
-#define xt_conv_transpose1d_fn(x, weight, ...) XT_CONV_TRANSPOSE_FN_(1, x, weight, __VA_ARGS__, )
-#define xt_conv_transpose2d_fn(x, weight, ...) XT_CONV_TRANSPOSE_FN_(2, x, weight, __VA_ARGS__, )
-#define xt_conv_transpose3d_fn(x, weight, ...) XT_CONV_TRANSPOSE_FN_(3, x, weight, __VA_ARGS__, )
+#define xt_conv_transpose1d_fn(x, weight, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_conv_transpose1d_fn(x, weight, bias, ...): bias is missing"), \
+     XT_CONV_TRANSPOSE_FN_(1, x, weight, __VA_ARGS__, ))
+#define xt_conv_transpose2d_fn(x, weight, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_conv_transpose2d_fn(x, weight, bias, ...): bias is missing"), \
+     XT_CONV_TRANSPOSE_FN_(2, x, weight, __VA_ARGS__, ))
+#define xt_conv_transpose3d_fn(x, weight, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_conv_transpose3d_fn(x, weight, bias, ...): bias is missing"), \
+     XT_CONV_TRANSPOSE_FN_(3, x, weight, __VA_ARGS__, ))
 #define XT_CONV_TRANSPOSE_FN_(n, x, weight, bias, ...) \
     xt_conv_transpose_fn_at(XT_HERE, n, x, weight, bias, XT_OPTS(xt_conv_opts, __VA_ARGS__))
 XT_API xt_tensor xt_conv_transpose_fn_at(const xt_src *src, int n_spatial, xt_tensor x, xt_tensor weight,
@@ -79,20 +91,32 @@ typedef struct XT_OPTIONS_ xt_pool_opts {
     int kernels[3] XT_ZERO, strides[3] XT_ZERO, paddings[3] XT_ZERO, dilations[3] XT_ZERO;
 } xt_pool_opts;
 /* xt_max_pool2d(x, kernel, .stride = 2) on [N,C,H,W] */
-#define xt_max_pool1d(x, ...) XT_POOL_(0, 1, x, __VA_ARGS__, )
-#define xt_max_pool2d(x, ...) XT_POOL_(0, 2, x, __VA_ARGS__, )
-#define xt_max_pool3d(x, ...) XT_POOL_(0, 3, x, __VA_ARGS__, )
-#define xt_avg_pool1d(x, ...) XT_POOL_(1, 1, x, __VA_ARGS__, )
-#define xt_avg_pool2d(x, ...) XT_POOL_(1, 2, x, __VA_ARGS__, )
-#define xt_avg_pool3d(x, ...) XT_POOL_(1, 3, x, __VA_ARGS__, )
+#define xt_max_pool1d(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_max_pool1d(x, kernel, ...): kernel is missing"), XT_POOL_(0, 1, x, __VA_ARGS__, ))
+#define xt_max_pool2d(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_max_pool2d(x, kernel, ...): kernel is missing"), XT_POOL_(0, 2, x, __VA_ARGS__, ))
+#define xt_max_pool3d(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_max_pool3d(x, kernel, ...): kernel is missing"), XT_POOL_(0, 3, x, __VA_ARGS__, ))
+#define xt_avg_pool1d(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_avg_pool1d(x, kernel, ...): kernel is missing"), XT_POOL_(1, 1, x, __VA_ARGS__, ))
+#define xt_avg_pool2d(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_avg_pool2d(x, kernel, ...): kernel is missing"), XT_POOL_(1, 2, x, __VA_ARGS__, ))
+#define xt_avg_pool3d(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_avg_pool3d(x, kernel, ...): kernel is missing"), XT_POOL_(1, 3, x, __VA_ARGS__, ))
 #define XT_POOL_(average, n, x, kernel, ...) \
     xt_pool_at(XT_HERE, average, n, x, XT_NUMBER_(kernel), XT_OPTS(xt_pool_opts, __VA_ARGS__))
 XT_API xt_tensor xt_pool_at(const xt_src *src, bool average, int n_spatial, xt_tensor x, int kernel, xt_pool_opts o);
 /* max_pool with return_indices: *out_indices, i64 of the result's dims, is where each maximum lies among its channel's
  * H*W elements, the first of equals. */
-#define xt_max_pool1d_with_indices(x, kernel, ...) XT_POOL_INDICES_(1, x, kernel, __VA_ARGS__, )
-#define xt_max_pool2d_with_indices(x, kernel, ...) XT_POOL_INDICES_(2, x, kernel, __VA_ARGS__, )
-#define xt_max_pool3d_with_indices(x, kernel, ...) XT_POOL_INDICES_(3, x, kernel, __VA_ARGS__, )
+#define xt_max_pool1d_with_indices(x, kernel, ...)                                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_max_pool1d_with_indices(x, kernel, out_indices, ...): out_indices is missing"), \
+     XT_POOL_INDICES_(1, x, kernel, __VA_ARGS__, ))
+#define xt_max_pool2d_with_indices(x, kernel, ...)                                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_max_pool2d_with_indices(x, kernel, out_indices, ...): out_indices is missing"), \
+     XT_POOL_INDICES_(2, x, kernel, __VA_ARGS__, ))
+#define xt_max_pool3d_with_indices(x, kernel, ...)                                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_max_pool3d_with_indices(x, kernel, out_indices, ...): out_indices is missing"), \
+     XT_POOL_INDICES_(3, x, kernel, __VA_ARGS__, ))
 #define XT_POOL_INDICES_(n, x, kernel, out_indices, ...) \
     xt_max_pool_with_indices_at(XT_HERE, n, x, XT_NUMBER_(kernel), out_indices, XT_OPTS(xt_pool_opts, __VA_ARGS__))
 XT_API xt_tensor xt_max_pool_with_indices_at(const xt_src *src, int n_spatial, xt_tensor x, int kernel,
@@ -108,38 +132,62 @@ typedef struct XT_OPTIONS_ xt_unpool_opts {
     int64_t sizes[3] XT_ZERO; /* of the result; default (size - 1) * stride - 2 padding + kernel */
 } xt_unpool_opts;
 /* xt_max_unpool2d(y, indices, 2): [N,C,H,W] -> [N,C,2H,2W] */
-#define xt_max_unpool1d(x, indices, ...) XT_UNPOOL_(1, x, indices, __VA_ARGS__, )
-#define xt_max_unpool2d(x, indices, ...) XT_UNPOOL_(2, x, indices, __VA_ARGS__, )
-#define xt_max_unpool3d(x, indices, ...) XT_UNPOOL_(3, x, indices, __VA_ARGS__, )
+#define xt_max_unpool1d(x, indices, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_max_unpool1d(x, indices, kernel, ...): kernel is missing"), \
+     XT_UNPOOL_(1, x, indices, __VA_ARGS__, ))
+#define xt_max_unpool2d(x, indices, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_max_unpool2d(x, indices, kernel, ...): kernel is missing"), \
+     XT_UNPOOL_(2, x, indices, __VA_ARGS__, ))
+#define xt_max_unpool3d(x, indices, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_max_unpool3d(x, indices, kernel, ...): kernel is missing"), \
+     XT_UNPOOL_(3, x, indices, __VA_ARGS__, ))
 #define XT_UNPOOL_(n, x, indices, kernel, ...) \
     xt_max_unpool_at(XT_HERE, n, x, indices, XT_NUMBER_(kernel), XT_OPTS(xt_unpool_opts, __VA_ARGS__))
 XT_API xt_tensor xt_max_unpool_at(const xt_src *src, int n_spatial, xt_tensor x, xt_tensor indices, int kernel,
                                   xt_unpool_opts o);
 /* (sum of x^p over the window)^(1/p); no padding. */
-#define xt_lp_pool1d(x, p, ...) XT_LP_POOL_(1, x, p, __VA_ARGS__, )
-#define xt_lp_pool2d(x, p, ...) XT_LP_POOL_(2, x, p, __VA_ARGS__, )
-#define xt_lp_pool3d(x, p, ...) XT_LP_POOL_(3, x, p, __VA_ARGS__, )
+#define xt_lp_pool1d(x, p, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_lp_pool1d(x, p, kernel, ...): kernel is missing"), XT_LP_POOL_(1, x, p, __VA_ARGS__, ))
+#define xt_lp_pool2d(x, p, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_lp_pool2d(x, p, kernel, ...): kernel is missing"), XT_LP_POOL_(2, x, p, __VA_ARGS__, ))
+#define xt_lp_pool3d(x, p, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_lp_pool3d(x, p, kernel, ...): kernel is missing"), XT_LP_POOL_(3, x, p, __VA_ARGS__, ))
 #define XT_LP_POOL_(n, x, p, kernel, ...) \
     xt_lp_pool_at(XT_HERE, n, x, XT_NUMBER_(p), XT_NUMBER_(kernel), XT_OPTS(xt_pool_opts, __VA_ARGS__))
 XT_API xt_tensor xt_lp_pool_at(const xt_src *src, int n_spatial, xt_tensor x, double p, int kernel, xt_pool_opts o);
 /* Windows chosen so that the output has these sizes: output i of O covers floor(i*L/O) up to ceil((i+1)*L/O). A -1
  * keeps the dim; further sizes left out repeat the first: xt_adaptive_avg_pool2d(x, 7), xt_adaptive_avg_pool2d(x, 5,
  * 7). Size 1 is global pooling (dims of 1 stay). */
-#define xt_adaptive_avg_pool1d(x, ...) xt_adaptive_pool_at(XT_HERE, true, 1, x, XT_DIMS_(__VA_ARGS__, 0))
-#define xt_adaptive_avg_pool2d(x, ...) xt_adaptive_pool_at(XT_HERE, true, 2, x, XT_DIMS_(__VA_ARGS__, 0))
-#define xt_adaptive_avg_pool3d(x, ...) xt_adaptive_pool_at(XT_HERE, true, 3, x, XT_DIMS_(__VA_ARGS__, 0))
-#define xt_adaptive_max_pool1d(x, ...) xt_adaptive_pool_at(XT_HERE, false, 1, x, XT_DIMS_(__VA_ARGS__, 0))
-#define xt_adaptive_max_pool2d(x, ...) xt_adaptive_pool_at(XT_HERE, false, 2, x, XT_DIMS_(__VA_ARGS__, 0))
-#define xt_adaptive_max_pool3d(x, ...) xt_adaptive_pool_at(XT_HERE, false, 3, x, XT_DIMS_(__VA_ARGS__, 0))
+#define xt_adaptive_avg_pool1d(x, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_adaptive_avg_pool1d(x, sizes, ...): sizes is missing"), \
+     xt_adaptive_pool_at(XT_HERE, true, 1, x, XT_DIMS_(__VA_ARGS__, 0)))
+#define xt_adaptive_avg_pool2d(x, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_adaptive_avg_pool2d(x, sizes, ...): sizes is missing"), \
+     xt_adaptive_pool_at(XT_HERE, true, 2, x, XT_DIMS_(__VA_ARGS__, 0)))
+#define xt_adaptive_avg_pool3d(x, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_adaptive_avg_pool3d(x, sizes, ...): sizes is missing"), \
+     xt_adaptive_pool_at(XT_HERE, true, 3, x, XT_DIMS_(__VA_ARGS__, 0)))
+#define xt_adaptive_max_pool1d(x, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_adaptive_max_pool1d(x, sizes, ...): sizes is missing"), \
+     xt_adaptive_pool_at(XT_HERE, false, 1, x, XT_DIMS_(__VA_ARGS__, 0)))
+#define xt_adaptive_max_pool2d(x, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_adaptive_max_pool2d(x, sizes, ...): sizes is missing"), \
+     xt_adaptive_pool_at(XT_HERE, false, 2, x, XT_DIMS_(__VA_ARGS__, 0)))
+#define xt_adaptive_max_pool3d(x, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_adaptive_max_pool3d(x, sizes, ...): sizes is missing"), \
+     xt_adaptive_pool_at(XT_HERE, false, 3, x, XT_DIMS_(__VA_ARGS__, 0)))
 XT_API xt_tensor xt_adaptive_pool_at(const xt_src *src, bool average, int n_spatial, xt_tensor x, const int64_t *sizes);
 /* The largest of each window, and in *out_indices where it lies, as of xt_max_pool2d_with_indices:
  * xt_adaptive_max_pool2d_with_indices(x, &indices, 5, 7) */
-#define xt_adaptive_max_pool1d_with_indices(x, out_indices, ...) \
-    xt_adaptive_max_pool_with_indices_at(XT_HERE, 1, x, out_indices, XT_DIMS_(__VA_ARGS__, 0))
-#define xt_adaptive_max_pool2d_with_indices(x, out_indices, ...) \
-    xt_adaptive_max_pool_with_indices_at(XT_HERE, 2, x, out_indices, XT_DIMS_(__VA_ARGS__, 0))
-#define xt_adaptive_max_pool3d_with_indices(x, out_indices, ...) \
-    xt_adaptive_max_pool_with_indices_at(XT_HERE, 3, x, out_indices, XT_DIMS_(__VA_ARGS__, 0))
+#define xt_adaptive_max_pool1d_with_indices(x, out_indices, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_adaptive_max_pool1d_with_indices(x, out_indices, sizes, ...): sizes is missing"), \
+     xt_adaptive_max_pool_with_indices_at(XT_HERE, 1, x, out_indices, XT_DIMS_(__VA_ARGS__, 0)))
+#define xt_adaptive_max_pool2d_with_indices(x, out_indices, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_adaptive_max_pool2d_with_indices(x, out_indices, sizes, ...): sizes is missing"), \
+     xt_adaptive_max_pool_with_indices_at(XT_HERE, 2, x, out_indices, XT_DIMS_(__VA_ARGS__, 0)))
+#define xt_adaptive_max_pool3d_with_indices(x, out_indices, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_adaptive_max_pool3d_with_indices(x, out_indices, sizes, ...): sizes is missing"), \
+     xt_adaptive_max_pool_with_indices_at(XT_HERE, 3, x, out_indices, XT_DIMS_(__VA_ARGS__, 0)))
 XT_API xt_tensor xt_adaptive_max_pool_with_indices_at(const xt_src *src, int n_spatial, xt_tensor x,
                                                       xt_tensor *out_indices, const int64_t *sizes);
 /* Max pooling over windows whose places are drawn anew for each channel of each sample (Graham 2014), from
@@ -153,8 +201,12 @@ typedef struct XT_OPTIONS_ xt_fractional_opts {
     int kernels[3] XT_ZERO; /* one a dim, instead of `kernel` */
     xt_tensor samples XT_ZERO; /* [N,C,dims] in [0,1), as PyTorch's _random_samples; none: drawn */
 } xt_fractional_opts;
-#define xt_fractional_max_pool2d(x, kernel, ...) XT_FRACTIONAL_(2, x, kernel, __VA_ARGS__, )
-#define xt_fractional_max_pool3d(x, kernel, ...) XT_FRACTIONAL_(3, x, kernel, __VA_ARGS__, )
+#define xt_fractional_max_pool2d(x, kernel, ...)                                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_fractional_max_pool2d(x, kernel, out_indices, ...): out_indices is missing"), \
+     XT_FRACTIONAL_(2, x, kernel, __VA_ARGS__, ))
+#define xt_fractional_max_pool3d(x, kernel, ...)                                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_fractional_max_pool3d(x, kernel, out_indices, ...): out_indices is missing"), \
+     XT_FRACTIONAL_(3, x, kernel, __VA_ARGS__, ))
 #define XT_FRACTIONAL_(n, x, kernel, out_indices, ...) \
     xt_fractional_max_pool_at(XT_HERE, n, x, XT_NUMBER_(kernel), out_indices, XT_OPTS(xt_fractional_opts, __VA_ARGS__))
 XT_API xt_tensor xt_fractional_max_pool_at(const xt_src *src, int n_spatial, xt_tensor x, int kernel,

@@ -25,7 +25,8 @@ extern "C" {
 
 /* --- Linear --- */
 /* xt_linear(m, "fc1", x, 50, .bias = XT_OFF): [...,I] -> [...,O] */
-#define xt_linear(m, name, ...) XT_LINEAR_(m, name, __VA_ARGS__, )
+#define xt_linear(m, name, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_linear(m, name, x, out, ...): x is missing"), XT_LINEAR_(m, name, __VA_ARGS__, ))
 #define XT_LINEAR_(m, name, x, out, ...)                                                                             \
     xt_linear_at(                                                                                                    \
         XT_HERE, m, name, x,                                                                                         \
@@ -41,7 +42,9 @@ XT_API xt_tensor xt_linear_at(const xt_src *src, xt_module *m, const char *name,
                               xt_linear_opts o);
 /* y[...,o] = sum over i, j of x[...,i] weight[o,i,j] z[...,j] + bias[o] */
 /* xt_bilinear(m, "b", x, z, 8): [...,I], [...,J] -> [...,O] */
-#define xt_bilinear(m, name, x, ...) XT_BILINEAR_(m, name, x, __VA_ARGS__, )
+#define xt_bilinear(m, name, x, ...)                                                \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_bilinear(m, name, x, z, out, ...): z is missing"), \
+     XT_BILINEAR_(m, name, x, __VA_ARGS__, ))
 #define XT_BILINEAR_(m, name, x, z, out, ...)                                                                        \
     xt_bilinear_at(                                                                                                  \
         XT_HERE, m, name, x, z,                                                                                      \
@@ -53,7 +56,8 @@ XT_API xt_tensor xt_bilinear_at(const xt_src *src, xt_module *m, const char *nam
 /* max(x, 0) + weight * min(x, 0), one weight for all (channels 1) or one per channel of [N,C,...]; weights
  * begin as 0.25. */
 /* xt_prelu(m, name, x, channels = 1) */
-#define xt_prelu(m, name, ...) XT_PRELU_(m, name, __VA_ARGS__, 1, )
+#define xt_prelu(m, name, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_prelu(m, name, x, ...): x is missing"), XT_PRELU_(m, name, __VA_ARGS__, 1, ))
 #define XT_PRELU_(m, name, x, channels, ...) \
     (XT_LAST_(1, __VA_ARGS__), xt_prelu_at(XT_HERE, m, name, x, XT_NUMBER_(channels)))
 XT_API xt_tensor xt_prelu_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t channels);
@@ -120,18 +124,24 @@ typedef struct XT_OPTIONS_ xt_norm_opts {
 } xt_norm_opts;
 /* Channels are dim 1 of [N,C] or [N,C,...] (PyTorch's BatchNorm1d, 2d and 3d). Training normalises with the batch's own
  * statistics and moves running_mean and running_var (unbiased) towards them; num_batches_tracked counts. */
-#define xt_batch_norm(m, name, ...) XT_BATCH_NORM_(m, name, __VA_ARGS__, )
+#define xt_batch_norm(m, name, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_batch_norm(m, name, x, ...): x is missing"), XT_BATCH_NORM_(m, name, __VA_ARGS__, ))
 #define XT_BATCH_NORM_(m, name, x, ...) xt_batch_norm_at(XT_HERE, m, name, x, XT_OPTS(xt_norm_opts, __VA_ARGS__))
 XT_API xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o);
 /* Each channel of each image of [N,C,...] by itself. */
-#define xt_instance_norm(m, name, ...) XT_INSTANCE_NORM_(m, name, __VA_ARGS__, )
+#define xt_instance_norm(m, name, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_instance_norm(m, name, x, ...): x is missing"), \
+     XT_INSTANCE_NORM_(m, name, __VA_ARGS__, ))
 #define XT_INSTANCE_NORM_(m, name, x, ...) xt_instance_norm_at(XT_HERE, m, name, x, XT_OPTS(xt_norm_opts, __VA_ARGS__))
 XT_API xt_tensor xt_instance_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o);
 /* over the last dim, or the last .dims dims */
-#define xt_layer_norm(m, name, ...) XT_LAYER_NORM_(m, name, __VA_ARGS__, )
+#define xt_layer_norm(m, name, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_layer_norm(m, name, x, ...): x is missing"), XT_LAYER_NORM_(m, name, __VA_ARGS__, ))
 #define XT_LAYER_NORM_(m, name, x, ...) xt_layer_norm_at(XT_HERE, m, name, x, XT_OPTS(xt_norm_opts, __VA_ARGS__))
 XT_API xt_tensor xt_layer_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o);
-#define xt_rms_norm(m, name, ...) XT_RMS_NORM_(m, name, __VA_ARGS__, ) /* x / sqrt(mean x^2 + eps) * weight */
+/* x / sqrt(mean x^2 + eps) * weight */
+#define xt_rms_norm(m, name, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_rms_norm(m, name, x, ...): x is missing"), XT_RMS_NORM_(m, name, __VA_ARGS__, ))
 #define XT_RMS_NORM_(m, name, x, ...) xt_rms_norm_at(XT_HERE, m, name, x, XT_OPTS(xt_norm_opts, __VA_ARGS__))
 XT_API xt_tensor xt_rms_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o);
 /* xt_group_norm(m, "gn", x, 4): [N,C,...], groups divide C */
@@ -160,28 +170,35 @@ XT_API xt_tensor xt_local_response_norm_at(const xt_src *src, xt_tensor x, int s
 
 /* --- Dropout: identity in eval mode; p in [0,1] is the share that becomes 0, the rest grows by 1/(1-p). --- */
 /* xt_dropout(m, x, p = 0.5) */
-#define xt_dropout(m, ...) XT_DROPOUT_(m, __VA_ARGS__, 0.5, )
+#define xt_dropout(m, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_dropout(m, x, ...): x is missing"), XT_DROPOUT_(m, __VA_ARGS__, 0.5, ))
 #define XT_DROPOUT_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_dropout_at(XT_HERE, m, x, XT_NUMBER_(p)))
 XT_API xt_tensor xt_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
 /* whole channels of [N,C,L]; 2d: of [N,C,H,W]; 3d: of [N,C,D,H,W] */
 /* xt_dropout1d(m, x, p = 0.5) */
-#define xt_dropout1d(m, ...) XT_DROPOUT1D_(m, __VA_ARGS__, 0.5, )
+#define xt_dropout1d(m, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_dropout1d(m, x, ...): x is missing"), XT_DROPOUT1D_(m, __VA_ARGS__, 0.5, ))
 #define XT_DROPOUT1D_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_channel_dropout_at(XT_HERE, 1, m, x, XT_NUMBER_(p)))
 /* xt_dropout2d(m, x, p = 0.5) */
-#define xt_dropout2d(m, ...) XT_DROPOUT2D_(m, __VA_ARGS__, 0.5, )
+#define xt_dropout2d(m, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_dropout2d(m, x, ...): x is missing"), XT_DROPOUT2D_(m, __VA_ARGS__, 0.5, ))
 #define XT_DROPOUT2D_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_channel_dropout_at(XT_HERE, 2, m, x, XT_NUMBER_(p)))
 /* xt_dropout3d(m, x, p = 0.5) */
-#define xt_dropout3d(m, ...) XT_DROPOUT3D_(m, __VA_ARGS__, 0.5, )
+#define xt_dropout3d(m, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_dropout3d(m, x, ...): x is missing"), XT_DROPOUT3D_(m, __VA_ARGS__, 0.5, ))
 #define XT_DROPOUT3D_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_channel_dropout_at(XT_HERE, 3, m, x, XT_NUMBER_(p)))
 XT_API xt_tensor xt_channel_dropout_at(const xt_src *src, int n_spatial, xt_module *m, xt_tensor x, double p);
 /* for SELU: mean 0 and variance 1 stay so */
 /* xt_alpha_dropout(m, x, p = 0.5) */
-#define xt_alpha_dropout(m, ...) XT_ALPHA_DROPOUT_(m, __VA_ARGS__, 0.5, )
+#define xt_alpha_dropout(m, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_alpha_dropout(m, x, ...): x is missing"), XT_ALPHA_DROPOUT_(m, __VA_ARGS__, 0.5, ))
 #define XT_ALPHA_DROPOUT_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_alpha_dropout_at(XT_HERE, m, x, XT_NUMBER_(p)))
 XT_API xt_tensor xt_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
 /* the same of whole channels: [N,C,...] */
 /* xt_feature_alpha_dropout(m, x, p = 0.5) */
-#define xt_feature_alpha_dropout(m, ...) XT_FEATURE_ALPHA_DROPOUT_(m, __VA_ARGS__, 0.5, )
+#define xt_feature_alpha_dropout(m, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_feature_alpha_dropout(m, x, ...): x is missing"), \
+     XT_FEATURE_ALPHA_DROPOUT_(m, __VA_ARGS__, 0.5, ))
 #define XT_FEATURE_ALPHA_DROPOUT_(m, x, p, ...) \
     (XT_LAST_(1, __VA_ARGS__), xt_feature_alpha_dropout_at(XT_HERE, m, x, XT_NUMBER_(p)))
 XT_API xt_tensor xt_feature_alpha_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
@@ -202,7 +219,9 @@ typedef struct XT_OPTIONS_ xt_attention_opts {
 } xt_attention_opts;
 /* GPT-2's: [B,T,C] -> [B,T,C]; layers name.c_attn, name.c_proj. INVALID_ARGUMENT for heads that do not divide C, and a
  * tile that does not divide T or comes with dropout. */
-#define xt_self_attention(m, name, ...) XT_SELF_ATTENTION_(m, name, __VA_ARGS__, )
+#define xt_self_attention(m, name, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_self_attention(m, name, x, ...): x is missing"), \
+     XT_SELF_ATTENTION_(m, name, __VA_ARGS__, ))
 #define XT_SELF_ATTENTION_(m, name, x, ...) \
     xt_self_attention_at(XT_HERE, m, name, x, XT_OPTS(xt_attention_opts, __VA_ARGS__))
 XT_API xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
@@ -223,7 +242,9 @@ typedef struct XT_OPTIONS_ xt_mha_opts {
     xt_tensor attn_mask XT_ZERO; /* [T,S] or [B*heads,T,S]: bool, true = may not be seen; or floats to add */
     xt_tensor *out_weights XT_ZERO; /* not NULL: receives the attention weights [B,T,S], averaged over heads */
 } xt_mha_opts;
-#define xt_multihead_attention(m, name, q, k, ...) XT_MHA_(m, name, q, k, __VA_ARGS__, )
+#define xt_multihead_attention(m, name, q, k, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_multihead_attention(m, name, q, k, v, ...): v is missing"), \
+     XT_MHA_(m, name, q, k, __VA_ARGS__, ))
 #define XT_MHA_(m, name, q, k, v, ...) \
     xt_multihead_attention_at(XT_HERE, m, name, q, k, v, XT_OPTS(xt_mha_opts, __VA_ARGS__))
 XT_API xt_tensor xt_multihead_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor q, xt_tensor k,
@@ -246,12 +267,16 @@ typedef struct XT_OPTIONS_ xt_transformer_opts {
     xt_tensor mask XT_ZERO, key_padding_mask XT_ZERO; /* of the self-attention: as in xt_mha_opts */
     xt_tensor memory_mask XT_ZERO, memory_key_padding_mask XT_ZERO; /* decoder: of the attention over memory */
 } xt_transformer_opts;
-#define xt_transformer_encoder_layer(m, name, ...) XT_ENCODER_LAYER_(m, name, __VA_ARGS__, )
+#define xt_transformer_encoder_layer(m, name, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_transformer_encoder_layer(m, name, x, ...): x is missing"), \
+     XT_ENCODER_LAYER_(m, name, __VA_ARGS__, ))
 #define XT_ENCODER_LAYER_(m, name, x, ...) \
     xt_transformer_encoder_layer_at(XT_HERE, m, name, x, XT_OPTS(xt_transformer_opts, __VA_ARGS__))
 XT_API xt_tensor xt_transformer_encoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
                                                  xt_transformer_opts o);
-#define xt_transformer_decoder_layer(m, name, x, ...) XT_DECODER_LAYER_(m, name, x, __VA_ARGS__, )
+#define xt_transformer_decoder_layer(m, name, x, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_transformer_decoder_layer(m, name, x, memory, ...): memory is missing"), \
+     XT_DECODER_LAYER_(m, name, x, __VA_ARGS__, ))
 #define XT_DECODER_LAYER_(m, name, x, memory, ...) \
     xt_transformer_decoder_layer_at(XT_HERE, m, name, x, memory, XT_OPTS(xt_transformer_opts, __VA_ARGS__))
 XT_API xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
@@ -277,7 +302,8 @@ typedef struct XT_OPTIONS_ xt_moe_opts {
     double capacity_factor XT_IS(xt_moe_opts, capacity_factor); /* 0: a place for every token, none is dropped */
     xt_switch relu XT_ZERO; /* default off: GELU in the tanh form; on: ReLU */
 } xt_moe_opts;
-#define xt_moe(m, name, ...) XT_MOE_(m, name, __VA_ARGS__, )
+#define xt_moe(m, name, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_moe(m, name, x, ...): x is missing"), XT_MOE_(m, name, __VA_ARGS__, ))
 #define XT_MOE_(m, name, x, ...) xt_moe_at(XT_HERE, m, name, x, XT_OPTS(xt_moe_opts, __VA_ARGS__))
 XT_API xt_tensor xt_moe_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_moe_opts o);
 /* The loss that keeps the experts of a network equally busy, a scalar: the sum over the xt_moe layers of its last
@@ -314,7 +340,9 @@ typedef struct XT_OPTIONS_ xt_pipeline_opts {
     xt_pipeline_schedule schedule XT_ZERO; /* default XT_GPIPE; XT_ONE_F_ONE_B: of xt_pipeline_loss */
     void *user XT_ZERO; /* passed to fn, and to the head */
 } xt_pipeline_opts;
-#define xt_pipeline(m, name, x, ...) XT_PIPELINE_(m, name, x, __VA_ARGS__, )
+#define xt_pipeline(m, name, x, ...)                                             \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_pipeline(m, name, x, fn, ...): fn is missing"), \
+     XT_PIPELINE_(m, name, x, __VA_ARGS__, ))
 #define XT_PIPELINE_(m, name, x, fn, ...) \
     xt_pipeline_at(XT_HERE, m, name, x, fn, XT_OPTS(xt_pipeline_opts, __VA_ARGS__))
 XT_API xt_tensor xt_pipeline_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_module_fn fn,
@@ -332,7 +360,9 @@ typedef xt_tensor (*xt_pipeline_head_fn)(xt_module *m, xt_tensor x, xt_tensor y,
  * and with XT_GPIPE, all micro-batches go forward and head is called for the whole batch: the same for a head whose
  * mean counts each sample alike (targets that are left out make micro-batches of fewer ones weigh more). A float16 loss
  * scale comes behind the loop: take bfloat16. */
-#define xt_pipeline_loss(m, name, x, y, fn, ...) XT_PIPELINE_LOSS_(m, name, x, y, fn, __VA_ARGS__, )
+#define xt_pipeline_loss(m, name, x, y, fn, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_pipeline_loss(m, name, x, y, fn, head, ...): head is missing"), \
+     XT_PIPELINE_LOSS_(m, name, x, y, fn, __VA_ARGS__, ))
 #define XT_PIPELINE_LOSS_(m, name, x, y, fn, head, ...) \
     xt_pipeline_loss_at(XT_HERE, m, name, x, y, fn, head, XT_OPTS(xt_pipeline_opts, __VA_ARGS__))
 XT_API xt_tensor xt_pipeline_loss_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_tensor y,
@@ -353,7 +383,8 @@ typedef struct XT_OPTIONS_ xt_sinusoidal_opts {
     double downscale_freq_shift XT_IS(xt_sinusoidal_opts, downscale_freq_shift);
     xt_switch flip_sin_to_cos XT_ZERO; /* default off; on: cosines in front */
 } xt_sinusoidal_opts;
-#define xt_sinusoidal_embedding(t, ...) XT_SINUSOIDAL_(t, __VA_ARGS__, )
+#define xt_sinusoidal_embedding(t, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_sinusoidal_embedding(t, dim, ...): dim is missing"), XT_SINUSOIDAL_(t, __VA_ARGS__, ))
 #define XT_SINUSOIDAL_(t, dim, ...) \
     xt_sinusoidal_embedding_at(XT_HERE, t, XT_NUMBER_(dim), XT_OPTS(xt_sinusoidal_opts, __VA_ARGS__))
 XT_API xt_tensor xt_sinusoidal_embedding_at(const xt_src *src, xt_tensor t, int64_t dim, xt_sinusoidal_opts o);
@@ -366,7 +397,8 @@ typedef struct XT_OPTIONS_ xt_rotary_opts {
     xt_tensor positions XT_ZERO; /* instead: integers or floats that broadcast to [...,T], as [T] and [B,1,T] do */
     xt_switch interleaved XT_ZERO; /* default off; on: the pairs are (x[2i], x[2i+1]) (GPT-J's layout) */
 } xt_rotary_opts;
-#define xt_rotary(x, ...) XT_ROTARY_(x, __VA_ARGS__, )
+#define xt_rotary(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_rotary(x, base, ...): base is missing"), XT_ROTARY_(x, __VA_ARGS__, ))
 #define XT_ROTARY_(x, base, ...) xt_rotary_opt(XT_HERE, x, XT_NUMBER_(base), XT_OPTS(xt_rotary_opts, __VA_ARGS__))
 XT_API xt_tensor xt_rotary_opt(const xt_src *src, xt_tensor x, double base, xt_rotary_opts o);
 XT_API xt_tensor xt_rotary_at(const xt_src *src, xt_tensor x, double base);
@@ -389,8 +421,10 @@ typedef struct xt_adaptive_softmax_out {
     xt_tensor loss; /* minus its mean */
 } xt_adaptive_softmax_out;
 /* xt_adaptive_log_softmax(m, "softmax", x, labels, 20000, XT_LIST(2000, 10000)): x [N,D] or [D], labels int [N] */
-#define xt_adaptive_log_softmax(m, name, x, labels, classes, ...) \
-    XT_ADAPTIVE_SOFTMAX_(m, name, x, labels, classes, __VA_ARGS__, )
+#define xt_adaptive_log_softmax(m, name, x, labels, classes, ...)                                         \
+    (XT_GIVEN_(#__VA_ARGS__,                                                                              \
+               "xt_adaptive_log_softmax(m, name, x, labels, classes, cutoffs, ...): cutoffs is missing"), \
+     XT_ADAPTIVE_SOFTMAX_(m, name, x, labels, classes, __VA_ARGS__, ))
 #define XT_ADAPTIVE_SOFTMAX_(m, name, x, labels, classes, cutoffs, ...)                   \
     xt_adaptive_log_softmax_at(XT_HERE, m, name, x, labels, XT_NUMBER_(classes), cutoffs, \
                                XT_OPTS(xt_adaptive_softmax_opts, __VA_ARGS__))
@@ -398,7 +432,9 @@ XT_API xt_adaptive_softmax_out xt_adaptive_log_softmax_at(const xt_src *src, xt_
                                                           xt_tensor x, xt_tensor labels, int64_t classes,
                                                           xt_list cutoffs, xt_adaptive_softmax_opts o);
 /* its log_prob: [N,classes], of all classes; the same layer's name (xt_share where both are called in one pass) */
-#define xt_adaptive_log_prob(m, name, x, classes, ...) XT_ADAPTIVE_LOG_PROB_(m, name, x, classes, __VA_ARGS__, )
+#define xt_adaptive_log_prob(m, name, x, classes, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_adaptive_log_prob(m, name, x, classes, cutoffs, ...): cutoffs is missing"), \
+     XT_ADAPTIVE_LOG_PROB_(m, name, x, classes, __VA_ARGS__, ))
 #define XT_ADAPTIVE_LOG_PROB_(m, name, x, classes, cutoffs, ...)               \
     xt_adaptive_log_prob_at(XT_HERE, m, name, x, XT_NUMBER_(classes), cutoffs, \
                             XT_OPTS(xt_adaptive_softmax_opts, __VA_ARGS__))

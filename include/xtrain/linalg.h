@@ -17,7 +17,9 @@ extern "C" {
 /* "bij,bjk->bik": letters, "..." and spaces; without an arrow the labels that stand once, sorted. A repeated label in
  * one operand is its diagonal. */
 /* xt_einsum("ij,j->i", 2, XT_TENSORS(a, x)) */
-#define xt_einsum(spec, n, ...) xt_einsum_at(XT_HERE, spec, XT_NUMBER_(n), __VA_ARGS__)
+#define xt_einsum(spec, n, ...)                                                         \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_einsum(spec, n, operands, ...): operands is missing"), \
+     xt_einsum_at(XT_HERE, spec, XT_NUMBER_(n), __VA_ARGS__))
 /* empty lists: the outer product */
 #define xt_tensordot(x, y, x_axes, y_axes) xt_tensordot_at(XT_HERE, x, y, x_axes, y_axes)
 XT_API xt_tensor xt_einsum_at(const xt_src *src, const char *spec, int n, const xt_tensor *operands);
@@ -41,14 +43,20 @@ typedef struct XT_OPTIONS_ xt_addmm_opts {
     double alpha XT_IS(xt_addmm_opts, alpha), beta XT_IS(xt_addmm_opts, beta); /* beta c + alpha x y */
     bool no_input XT_ZERO; /* beta 0: c only says the shape */
 } xt_addmm_opts;
-#define xt_addmm(c, x, ...) XT_OPT3_(xt_addmm_at, xt_addmm_opts, c, x, __VA_ARGS__, )
-#define xt_baddbmm(c, x, ...) XT_OPT3_(xt_baddbmm_at, xt_addmm_opts, c, x, __VA_ARGS__, )
+#define xt_addmm(c, x, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_addmm(c, x, y, ...): y is missing"), \
+     XT_OPT3_(xt_addmm_at, xt_addmm_opts, c, x, __VA_ARGS__, ))
+#define xt_baddbmm(c, x, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_baddbmm(c, x, y, ...): y is missing"), \
+     XT_OPT3_(xt_baddbmm_at, xt_addmm_opts, c, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_addmm_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_tensor y, xt_addmm_opts o);
 XT_API xt_tensor xt_baddbmm_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_tensor y, xt_addmm_opts o);
-#define xt_cross(x, y, axis) xt_cross_at(XT_HERE, x, y, XT_NUMBER_(axis)) /* an axis of size 3 */
+/* xt_cross(x, y, axis = -1): an axis of size 3 */
+#define xt_cross(x, ...) XT_CROSS_(x, __VA_ARGS__, -1, )
+#define XT_CROSS_(x, y, axis, ...) (XT_LAST_(1, __VA_ARGS__), xt_cross_at(XT_HERE, x, y, XT_NUMBER_(axis)))
 /* [...,n,d] [...,m,d] -> [...,n,m]; p > 0 */
 /* xt_cdist(x, y, p = 2) */
-#define xt_cdist(x, ...) XT_CDIST_(x, __VA_ARGS__, 2, )
+#define xt_cdist(x, ...) (XT_GIVEN_(#__VA_ARGS__, "xt_cdist(x, y, ...): y is missing"), XT_CDIST_(x, __VA_ARGS__, 2, ))
 #define XT_CDIST_(x, y, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_cdist_at(XT_HERE, x, y, XT_NUMBER_(p)))
 #define xt_matrix_power(a, n) xt_matrix_power_at(XT_HERE, a, XT_NUMBER_(n)) /* n < 0: of the inverse */
 /* NaN where x is not positive definite */
@@ -56,7 +64,8 @@ XT_API xt_tensor xt_baddbmm_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_t
 #define xt_cholesky(...) XT_CHOLESKY_(__VA_ARGS__, false, )
 #define XT_CHOLESKY_(x, upper, ...) (XT_LAST_(1, __VA_ARGS__), xt_cholesky_at(XT_HERE, x, upper))
 /* xt_cholesky_solve(y, l, upper = false): y [...,n,k]; l from xt_cholesky */
-#define xt_cholesky_solve(y, ...) XT_CHOLESKY_SOLVE_(y, __VA_ARGS__, false, )
+#define xt_cholesky_solve(y, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_cholesky_solve(y, l, ...): l is missing"), XT_CHOLESKY_SOLVE_(y, __VA_ARGS__, false, ))
 #define XT_CHOLESKY_SOLVE_(y, l, upper, ...) (XT_LAST_(1, __VA_ARGS__), xt_cholesky_solve_at(XT_HERE, y, l, upper))
 XT_API xt_tensor xt_cross_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis);
 XT_API xt_tensor xt_cdist_at(const xt_src *src, xt_tensor x, xt_tensor y, double p);
@@ -71,7 +80,9 @@ typedef struct XT_OPTIONS_ xt_triangular_opts {
     bool unit_diagonal XT_ZERO; /* its diagonal counts as ones and is not read */
     bool right XT_ZERO; /* x a = y instead of a x = y */
 } xt_triangular_opts;
-#define xt_triangular_solve(a, ...) XT_OPT2_(xt_triangular_solve_at, xt_triangular_opts, a, __VA_ARGS__, )
+#define xt_triangular_solve(a, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_triangular_solve(a, y, ...): y is missing"), \
+     XT_OPT2_(xt_triangular_solve_at, xt_triangular_opts, a, __VA_ARGS__, ))
 XT_API xt_tensor xt_triangular_solve_at(const xt_src *src, xt_tensor a, xt_tensor y, xt_triangular_opts o);
 /* Of general matrices: with at most 64 rows by an elimination that is recorded step by step, beyond by LU, a custom
  * call (linalg.h); infinities or NaN where a matrix is singular. */
@@ -108,14 +119,19 @@ typedef struct XT_OPTIONS_ xt_qr_opts {
     bool complete XT_ZERO;
 } xt_qr_opts;
 /* s [...,k] falling, real: x = u diag(s) vh */
-#define xt_linalg_svd(x, out_u, out_s, ...) XT_SVD_(x, out_u, out_s, __VA_ARGS__, )
+#define xt_linalg_svd(x, out_u, out_s, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_linalg_svd(x, out_u, out_s, out_vh, ...): out_vh is missing"), \
+     XT_SVD_(x, out_u, out_s, __VA_ARGS__, ))
 #define XT_SVD_(x, out_u, out_s, out_vh, ...) \
     xt_linalg_svd_at(XT_HERE, x, XT_OPTS(xt_svd_opts, __VA_ARGS__), out_u, out_s, out_vh)
 /* of a symmetric (Hermitian) x [...,n,n]: values [...,n] rising, vectors in columns */
-#define xt_linalg_eigh(x, out_values, ...) XT_EIGH_(x, out_values, __VA_ARGS__, )
+#define xt_linalg_eigh(x, out_values, ...)                                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_linalg_eigh(x, out_values, out_vectors, ...): out_vectors is missing"), \
+     XT_EIGH_(x, out_values, __VA_ARGS__, ))
 #define XT_EIGH_(x, out_values, out_vectors, ...) \
     xt_linalg_eigh_at(XT_HERE, x, XT_OPTS(xt_eigh_opts, __VA_ARGS__), out_values, out_vectors)
-#define xt_linalg_qr(x, out_q, ...) XT_QR_(x, out_q, __VA_ARGS__, )
+#define xt_linalg_qr(x, out_q, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_linalg_qr(x, out_q, out_r, ...): out_r is missing"), XT_QR_(x, out_q, __VA_ARGS__, ))
 #define XT_QR_(x, out_q, out_r, ...) xt_linalg_qr_at(XT_HERE, x, XT_OPTS(xt_qr_opts, __VA_ARGS__), out_q, out_r)
 #define xt_linalg_svdvals(x) xt_linalg_svdvals_at(XT_HERE, x)
 #define xt_linalg_eigvalsh(...) XT_OPT1_(xt_linalg_eigvalsh_at, xt_eigh_opts, __VA_ARGS__, )
@@ -139,8 +155,9 @@ typedef struct XT_OPTIONS_ xt_sdpa_opts {
 } xt_sdpa_opts;
 /* softmax(q k^T scale + mask) v: q [...,L,E], k [...,S,E], v [...,S,F] -> [...,L,F]. A row that may see nothing
  * gives zeros. */
-#define xt_scaled_dot_product_attention(q, k, ...) \
-    XT_OPT3_(xt_scaled_dot_product_attention_at, xt_sdpa_opts, q, k, __VA_ARGS__, )
+#define xt_scaled_dot_product_attention(q, k, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_scaled_dot_product_attention(q, k, v, ...): v is missing"), \
+     XT_OPT3_(xt_scaled_dot_product_attention_at, xt_sdpa_opts, q, k, __VA_ARGS__, ))
 XT_API xt_tensor xt_scaled_dot_product_attention_at(const xt_src *src, xt_tensor q, xt_tensor k, xt_tensor v,
                                                     xt_sdpa_opts o);
 

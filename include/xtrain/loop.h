@@ -51,7 +51,9 @@ typedef struct XT_OPTIONS_ xt_scan_opts {
  * stacks [T,...]. Any of the counts may be 0 (its array is not read). With 0 steps the carry stays and stacks have no
  * rows. False, with error tensors in carry and ys, after a mistake: no common length, a carry that changes its type, an
  * output that was not filled. Nothing waits for the device. */
-#define xt_scan(fn, n_carry, carry, n_x, xs, n_y, ...) XT_SCAN_(fn, n_carry, carry, n_x, xs, n_y, __VA_ARGS__, )
+#define xt_scan(fn, n_carry, carry, n_x, xs, n_y, ...)                                             \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_scan(fn, n_carry, carry, n_x, xs, n_y, ys, ...): ys is missing"), \
+     XT_SCAN_(fn, n_carry, carry, n_x, xs, n_y, __VA_ARGS__, ))
 #define XT_SCAN_(fn, n_carry, carry, n_x, xs, n_y, ys, ...)                                       \
     xt_scan_at(XT_HERE, fn, XT_NUMBER_(n_carry), carry, XT_NUMBER_(n_x), xs, XT_NUMBER_(n_y), ys, \
                XT_OPTS(xt_scan_opts, __VA_ARGS__))
@@ -80,7 +82,9 @@ typedef struct XT_OPTIONS_ xt_while_opts {
     int64_t max_steps XT_IS(xt_while_opts, max_steps); /* -1: as many as it takes */
     void *user XT_ZERO; /* passed to both */
 } xt_while_opts;
-#define xt_while(cond, fn, n, ...) XT_WHILE_(cond, fn, n, __VA_ARGS__, )
+#define xt_while(cond, fn, n, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_while(cond, fn, n, state, ...): state is missing"), \
+     XT_WHILE_(cond, fn, n, __VA_ARGS__, ))
 #define XT_WHILE_(cond, fn, n, state, ...) \
     xt_while_at(XT_HERE, cond, fn, XT_NUMBER_(n), state, XT_OPTS(xt_while_opts, __VA_ARGS__))
 XT_API bool xt_while_at(const xt_src *src, xt_while_cond_fn cond, xt_while_fn fn, int n, xt_tensor *state,

@@ -36,13 +36,17 @@ typedef struct XT_OPTIONS_ xt_class_loss_opts {
     /* of the classes; XT_AXIS_AUTO: found from the shapes (probabilities: 1) */
     int axis XT_IS(xt_class_loss_opts, axis);
 } xt_class_loss_opts;
-#define xt_nll_loss(log_probs, ...) XT_NLL_LOSS_(log_probs, __VA_ARGS__, )
+#define xt_nll_loss(log_probs, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_nll_loss(log_probs, labels, ...): labels is missing"), \
+     XT_NLL_LOSS_(log_probs, __VA_ARGS__, ))
 #define XT_NLL_LOSS_(log_probs, labels, ...) \
     xt_nll_loss_at(XT_HERE, log_probs, labels, XT_OPTS(xt_class_loss_opts, __VA_ARGS__))
 XT_API xt_tensor xt_nll_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor labels, xt_class_loss_opts o);
 /* Labels are integers, or floats of the logits' shape: one probability a class (then the mean is over all places, and
  * an .ignore_index of 0 and above, which no probability can be, is an error, as in PyTorch). */
-#define xt_cross_entropy(logits, ...) XT_CROSS_ENTROPY_(logits, __VA_ARGS__, )
+#define xt_cross_entropy(logits, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_cross_entropy(logits, labels, ...): labels is missing"), \
+     XT_CROSS_ENTROPY_(logits, __VA_ARGS__, ))
 #define XT_CROSS_ENTROPY_(logits, labels, ...) \
     xt_cross_entropy_at(XT_HERE, logits, labels, XT_OPTS(xt_class_loss_opts, __VA_ARGS__))
 XT_API xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor labels, xt_class_loss_opts o);
@@ -56,7 +60,9 @@ typedef struct XT_OPTIONS_ xt_multi_margin_opts {
     xt_tensor weight XT_ZERO; /* [C] */
 } xt_multi_margin_opts;
 /* [N,C] or [C], labels [N] or []: sum over the other classes of max(0, margin - x[label] + x[j])^p / C. */
-#define xt_multi_margin_loss(x, ...) XT_MULTI_MARGIN_LOSS_(x, __VA_ARGS__, )
+#define xt_multi_margin_loss(x, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_multi_margin_loss(x, labels, ...): labels is missing"), \
+     XT_MULTI_MARGIN_LOSS_(x, __VA_ARGS__, ))
 #define XT_MULTI_MARGIN_LOSS_(x, labels, ...) \
     xt_multi_margin_loss_at(XT_HERE, x, labels, XT_OPTS(xt_multi_margin_opts, __VA_ARGS__))
 XT_API xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multi_margin_opts o);
@@ -70,8 +76,10 @@ typedef struct XT_OPTIONS_ xt_ctc_opts {
 } xt_ctc_opts;
 /* Connectionist temporal classification: log_probs [T,N,C] (of xt_log_softmax), int targets [N,S] padded with anything
  * that is a class, int lengths [N] each. One recorded step a time: meant for T up to a few hundred. */
-#define xt_ctc_loss(log_probs, targets, input_lengths, ...) \
-    XT_CTC_LOSS_(log_probs, targets, input_lengths, __VA_ARGS__, )
+#define xt_ctc_loss(log_probs, targets, input_lengths, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__,                                                                                      \
+               "xt_ctc_loss(log_probs, targets, input_lengths, target_lengths, ...): target_lengths is missing"), \
+     XT_CTC_LOSS_(log_probs, targets, input_lengths, __VA_ARGS__, ))
 #define XT_CTC_LOSS_(log_probs, targets, input_lengths, target_lengths, ...) \
     xt_ctc_loss_at(XT_HERE, log_probs, targets, input_lengths, target_lengths, XT_OPTS(xt_ctc_opts, __VA_ARGS__))
 XT_API xt_tensor xt_ctc_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor targets, xt_tensor input_lengths,
@@ -83,13 +91,19 @@ typedef struct XT_OPTIONS_ xt_loss_opts {
     size_t struct_size XT_SIZE(xt_loss_opts);
     xt_reduce reduction XT_ZERO;
 } xt_loss_opts;
-#define xt_mse_loss(x, ...) XT_MSE_LOSS_(x, __VA_ARGS__, ) /* (x - y)^2 */
+/* (x - y)^2 */
+#define xt_mse_loss(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_mse_loss(x, y, ...): y is missing"), XT_MSE_LOSS_(x, __VA_ARGS__, ))
 #define XT_MSE_LOSS_(x, y, ...) xt_mse_loss_at(XT_HERE, x, y, XT_OPTS(xt_loss_opts, __VA_ARGS__))
 XT_API xt_tensor xt_mse_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_loss_opts o);
-#define xt_l1_loss(x, ...) XT_L1_LOSS_(x, __VA_ARGS__, ) /* |x - y| */
+/* |x - y| */
+#define xt_l1_loss(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_l1_loss(x, y, ...): y is missing"), XT_L1_LOSS_(x, __VA_ARGS__, ))
 #define XT_L1_LOSS_(x, y, ...) xt_l1_loss_at(XT_HERE, x, y, XT_OPTS(xt_loss_opts, __VA_ARGS__))
 XT_API xt_tensor xt_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_loss_opts o);
-#define xt_soft_margin_loss(x, ...) XT_SOFT_MARGIN_LOSS_(x, __VA_ARGS__, ) /* log(1 + exp(-y x)), y = 1 or -1 */
+/* log(1 + exp(-y x)), y = 1 or -1 */
+#define xt_soft_margin_loss(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_soft_margin_loss(x, y, ...): y is missing"), XT_SOFT_MARGIN_LOSS_(x, __VA_ARGS__, ))
 #define XT_SOFT_MARGIN_LOSS_(x, y, ...) xt_soft_margin_loss_at(XT_HERE, x, y, XT_OPTS(xt_loss_opts, __VA_ARGS__))
 XT_API xt_tensor xt_soft_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_loss_opts o);
 #define XT_DEFAULTS_xt_smooth_l1_opts(is) is(beta, 1)
@@ -99,7 +113,8 @@ typedef struct XT_OPTIONS_ xt_smooth_l1_opts {
     xt_reduce reduction XT_ZERO;
     double beta XT_IS(xt_smooth_l1_opts, beta); /* below it the loss is d^2 / (2 beta), above |d| - beta/2 */
 } xt_smooth_l1_opts;
-#define xt_smooth_l1_loss(x, ...) XT_SMOOTH_L1_LOSS_(x, __VA_ARGS__, )
+#define xt_smooth_l1_loss(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_smooth_l1_loss(x, y, ...): y is missing"), XT_SMOOTH_L1_LOSS_(x, __VA_ARGS__, ))
 #define XT_SMOOTH_L1_LOSS_(x, y, ...) xt_smooth_l1_loss_at(XT_HERE, x, y, XT_OPTS(xt_smooth_l1_opts, __VA_ARGS__))
 XT_API xt_tensor xt_smooth_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_smooth_l1_opts o);
 #define XT_DEFAULTS_xt_huber_opts(is) is(delta, 1)
@@ -109,7 +124,8 @@ typedef struct XT_OPTIONS_ xt_huber_opts {
     xt_reduce reduction XT_ZERO;
     double delta XT_IS(xt_huber_opts, delta); /* below it d^2 / 2, above delta (|d| - delta/2) */
 } xt_huber_opts;
-#define xt_huber_loss(x, ...) XT_HUBER_LOSS_(x, __VA_ARGS__, )
+#define xt_huber_loss(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_huber_loss(x, y, ...): y is missing"), XT_HUBER_LOSS_(x, __VA_ARGS__, ))
 #define XT_HUBER_LOSS_(x, y, ...) xt_huber_loss_at(XT_HERE, x, y, XT_OPTS(xt_huber_opts, __VA_ARGS__))
 XT_API xt_tensor xt_huber_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_huber_opts o);
 #define XT_DEFAULTS_xt_bce_opts(is)
@@ -121,10 +137,13 @@ typedef struct XT_OPTIONS_ xt_bce_opts {
 } xt_bce_opts;
 /* x are probabilities in [0,1]; logarithms are cut at -100, as PyTorch. What is outside gives NaN, the gradient too: a
  * sigmoid was forgotten, or xt_bce_with_logits is meant. */
-#define xt_binary_cross_entropy(x, ...) XT_BINARY_CROSS_ENTROPY_(x, __VA_ARGS__, )
+#define xt_binary_cross_entropy(x, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_binary_cross_entropy(x, y, ...): y is missing"), \
+     XT_BINARY_CROSS_ENTROPY_(x, __VA_ARGS__, ))
 #define XT_BINARY_CROSS_ENTROPY_(x, y, ...) xt_binary_cross_entropy_at(XT_HERE, x, y, XT_OPTS(xt_bce_opts, __VA_ARGS__))
 XT_API xt_tensor xt_binary_cross_entropy_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_bce_opts o);
-#define xt_bce_with_logits(x, ...) XT_BCE_WITH_LOGITS_(x, __VA_ARGS__, )
+#define xt_bce_with_logits(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_bce_with_logits(x, y, ...): y is missing"), XT_BCE_WITH_LOGITS_(x, __VA_ARGS__, ))
 #define XT_BCE_WITH_LOGITS_(x, y, ...) xt_bce_with_logits_at(XT_HERE, x, y, XT_OPTS(xt_bce_opts, __VA_ARGS__))
 XT_API xt_tensor xt_bce_with_logits_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_bce_opts o);
 #define XT_DEFAULTS_xt_kl_div_opts(is)
@@ -134,7 +153,9 @@ typedef struct XT_OPTIONS_ xt_kl_div_opts {
     xt_reduce reduction XT_ZERO;
     xt_switch log_target XT_ZERO; /* y are logarithms too; default off */
 } xt_kl_div_opts;
-#define xt_kl_div(log_probs, ...) XT_KL_DIV_(log_probs, __VA_ARGS__, ) /* y (log y - log_probs) */
+/* y (log y - log_probs) */
+#define xt_kl_div(log_probs, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_kl_div(log_probs, y, ...): y is missing"), XT_KL_DIV_(log_probs, __VA_ARGS__, ))
 #define XT_KL_DIV_(log_probs, y, ...) xt_kl_div_at(XT_HERE, log_probs, y, XT_OPTS(xt_kl_div_opts, __VA_ARGS__))
 XT_API xt_tensor xt_kl_div_at(const xt_src *src, xt_tensor log_probs, xt_tensor y, xt_kl_div_opts o);
 #define XT_DEFAULTS_xt_poisson_nll_opts(is) is(eps, 1e-8) is(log_input, XT_ON)
@@ -146,7 +167,8 @@ typedef struct XT_OPTIONS_ xt_poisson_nll_opts {
     xt_switch full XT_ZERO; /* adds Stirling's term for y > 1; default off */
     double eps XT_IS(xt_poisson_nll_opts, eps); /* keeps the logarithm from 0; with log_input off */
 } xt_poisson_nll_opts;
-#define xt_poisson_nll_loss(x, ...) XT_POISSON_NLL_LOSS_(x, __VA_ARGS__, )
+#define xt_poisson_nll_loss(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_poisson_nll_loss(x, y, ...): y is missing"), XT_POISSON_NLL_LOSS_(x, __VA_ARGS__, ))
 #define XT_POISSON_NLL_LOSS_(x, y, ...) xt_poisson_nll_loss_at(XT_HERE, x, y, XT_OPTS(xt_poisson_nll_opts, __VA_ARGS__))
 XT_API xt_tensor xt_poisson_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_poisson_nll_opts o);
 #define XT_DEFAULTS_xt_gaussian_nll_opts(is) is(eps, 1e-6)
@@ -158,7 +180,9 @@ typedef struct XT_OPTIONS_ xt_gaussian_nll_opts {
     double eps XT_IS(xt_gaussian_nll_opts, eps); /* smaller variances count as this (their gradient is not cut) */
 } xt_gaussian_nll_opts;
 /* x, y of one shape; variance of that shape, or with last dim 1 or missing: (log var + (x - y)^2 / var) / 2. */
-#define xt_gaussian_nll_loss(x, y, ...) XT_GAUSSIAN_NLL_LOSS_(x, y, __VA_ARGS__, )
+#define xt_gaussian_nll_loss(x, y, ...)                                                         \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_gaussian_nll_loss(x, y, variance, ...): variance is missing"), \
+     XT_GAUSSIAN_NLL_LOSS_(x, y, __VA_ARGS__, ))
 #define XT_GAUSSIAN_NLL_LOSS_(x, y, variance, ...) \
     xt_gaussian_nll_loss_at(XT_HERE, x, y, variance, XT_OPTS(xt_gaussian_nll_opts, __VA_ARGS__))
 XT_API xt_tensor xt_gaussian_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_tensor variance,
@@ -173,18 +197,24 @@ typedef struct XT_OPTIONS_ xt_margin_opts {
     double margin XT_IS(xt_margin_opts, margin); /* XT_AUTO: 0; hinge embedding: 1 */
 } xt_margin_opts;
 /* y = 1: x; y = -1: max(0, margin - x) */
-#define xt_hinge_embedding_loss(x, ...) XT_HINGE_EMBEDDING_LOSS_(x, __VA_ARGS__, )
+#define xt_hinge_embedding_loss(x, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_hinge_embedding_loss(x, y, ...): y is missing"), \
+     XT_HINGE_EMBEDDING_LOSS_(x, __VA_ARGS__, ))
 #define XT_HINGE_EMBEDDING_LOSS_(x, y, ...) \
     xt_hinge_embedding_loss_at(XT_HERE, x, y, XT_OPTS(xt_margin_opts, __VA_ARGS__))
 XT_API xt_tensor xt_hinge_embedding_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_margin_opts o);
 /* max(0, -y (x1 - x2) + margin), all of one shape */
-#define xt_margin_ranking_loss(x1, x2, ...) XT_MARGIN_RANKING_LOSS_(x1, x2, __VA_ARGS__, )
+#define xt_margin_ranking_loss(x1, x2, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_margin_ranking_loss(x1, x2, y, ...): y is missing"), \
+     XT_MARGIN_RANKING_LOSS_(x1, x2, __VA_ARGS__, ))
 #define XT_MARGIN_RANKING_LOSS_(x1, x2, y, ...) \
     xt_margin_ranking_loss_at(XT_HERE, x1, x2, y, XT_OPTS(xt_margin_opts, __VA_ARGS__))
 XT_API xt_tensor xt_margin_ranking_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x2, xt_tensor y,
                                            xt_margin_opts o);
 /* [N,D], [N,D], y [N]: 1 - cos, or max(0, cos - margin) */
-#define xt_cosine_embedding_loss(x1, x2, ...) XT_COSINE_EMBEDDING_LOSS_(x1, x2, __VA_ARGS__, )
+#define xt_cosine_embedding_loss(x1, x2, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_cosine_embedding_loss(x1, x2, y, ...): y is missing"), \
+     XT_COSINE_EMBEDDING_LOSS_(x1, x2, __VA_ARGS__, ))
 #define XT_COSINE_EMBEDDING_LOSS_(x1, x2, y, ...) \
     xt_cosine_embedding_loss_at(XT_HERE, x1, x2, y, XT_OPTS(xt_margin_opts, __VA_ARGS__))
 XT_API xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x2, xt_tensor y,
@@ -200,7 +230,9 @@ typedef struct XT_OPTIONS_ xt_triplet_opts {
     xt_switch swap XT_ZERO; /* also from positive to negative, the smaller one counts; default off */
 } xt_triplet_opts;
 /* [N,D] each: max(0, d(a,p) - d(a,n) + margin) */
-#define xt_triplet_margin_loss(anchor, positive, ...) XT_TRIPLET_MARGIN_LOSS_(anchor, positive, __VA_ARGS__, )
+#define xt_triplet_margin_loss(anchor, positive, ...)                                                         \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_triplet_margin_loss(anchor, positive, negative, ...): negative is missing"), \
+     XT_TRIPLET_MARGIN_LOSS_(anchor, positive, __VA_ARGS__, ))
 #define XT_TRIPLET_MARGIN_LOSS_(anchor, positive, negative, ...) \
     xt_triplet_margin_loss_at(XT_HERE, anchor, positive, negative, XT_OPTS(xt_triplet_opts, __VA_ARGS__))
 XT_API xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, xt_tensor positive, xt_tensor negative,
@@ -212,12 +244,16 @@ typedef struct XT_OPTIONS_ xt_multilabel_opts {
     xt_tensor weight XT_ZERO; /* [C], soft margin only */
 } xt_multilabel_opts;
 /* [N,C] each, y = 0 or 1: the mean over classes of the binary cross entropy with logits. */
-#define xt_multilabel_soft_margin_loss(x, ...) XT_MULTILABEL_SOFT_MARGIN_LOSS_(x, __VA_ARGS__, )
+#define xt_multilabel_soft_margin_loss(x, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_multilabel_soft_margin_loss(x, y, ...): y is missing"), \
+     XT_MULTILABEL_SOFT_MARGIN_LOSS_(x, __VA_ARGS__, ))
 #define XT_MULTILABEL_SOFT_MARGIN_LOSS_(x, y, ...) \
     xt_multilabel_soft_margin_loss_at(XT_HERE, x, y, XT_OPTS(xt_multilabel_opts, __VA_ARGS__))
 XT_API xt_tensor xt_multilabel_soft_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_multilabel_opts o);
-/* x [N,C], labels int [N,C]: a row's classes up to its first negative entry. */
-#define xt_multilabel_margin_loss(x, ...) XT_MULTILABEL_MARGIN_LOSS_(x, __VA_ARGS__, )
+/* x and labels, which are integers, [N,C] or [C]: a row's classes up to its first negative entry. */
+#define xt_multilabel_margin_loss(x, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_multilabel_margin_loss(x, labels, ...): labels is missing"), \
+     XT_MULTILABEL_MARGIN_LOSS_(x, __VA_ARGS__, ))
 #define XT_MULTILABEL_MARGIN_LOSS_(x, labels, ...) \
     xt_multilabel_margin_loss_at(XT_HERE, x, labels, XT_OPTS(xt_multilabel_opts, __VA_ARGS__))
 XT_API xt_tensor xt_multilabel_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multilabel_opts o);
@@ -229,7 +265,8 @@ typedef struct XT_OPTIONS_ xt_cosine_opts {
     double eps XT_IS(xt_cosine_opts, eps); /* smaller norms count as this */
 } xt_cosine_opts;
 /* x.y / (|x| |y|) along one axis, which goes away */
-#define xt_cosine_similarity(x, ...) XT_COSINE_SIMILARITY_(x, __VA_ARGS__, )
+#define xt_cosine_similarity(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_cosine_similarity(x, y, ...): y is missing"), XT_COSINE_SIMILARITY_(x, __VA_ARGS__, ))
 #define XT_COSINE_SIMILARITY_(x, y, ...) xt_cosine_similarity_at(XT_HERE, x, y, XT_OPTS(xt_cosine_opts, __VA_ARGS__))
 XT_API xt_tensor xt_cosine_similarity_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_cosine_opts o);
 

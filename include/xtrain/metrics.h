@@ -44,7 +44,8 @@ extern "C" {
 XT_API void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o);
 /* A number the host has: data of the step, never a constant of its program. Of f32, as all that is logged: a whole
  * number that has no place there, or one beyond its range, is told once. */
-#define xt_log_value(name, ...) XT_LOG_VALUE_(name, __VA_ARGS__, )
+#define xt_log_value(name, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_log_value(name, v, ...): v is missing"), XT_LOG_VALUE_(name, __VA_ARGS__, ))
 #define XT_LOG_VALUE_(name, v, ...) xt_log_value_at(XT_HERE, name, XT_NUMBER_(v), XT_OPTS(xt_log_opts, __VA_ARGS__))
 XT_API void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o);
 
@@ -67,26 +68,35 @@ typedef struct XT_OPTIONS_ xt_metric_opts {
     size_t struct_size XT_SIZE(xt_metric_opts);
     int64_t ignore_index XT_IS(xt_metric_opts, ignore_index); /* labels that count for nothing, as the losses have it */
 } xt_metric_opts;
-#define xt_accuracy(out, ...) XT_ACCURACY_(out, __VA_ARGS__, ) /* (out, labels): [N,C], int [N]; correct / N */
+/* (out, labels): [N,C], int [N]; correct / N */
+#define xt_accuracy(out, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_accuracy(out, labels, ...): labels is missing"), XT_ACCURACY_(out, __VA_ARGS__, ))
 #define XT_ACCURACY_(out, labels, ...) xt_accuracy_at(XT_HERE, out, labels, XT_OPTS(xt_metric_opts, __VA_ARGS__))
 XT_API xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_metric_opts o);
 /* More of the kind; all merge over batches and ranks by adding numerators and denominators. A batch without the class
  * counts for nothing. */
 /* (out, labels, k): the label is among the k largest; of equal ones the lower index is first, as for xt_accuracy */
-#define xt_topk_accuracy(out, labels, ...) XT_TOPK_ACCURACY_(out, labels, __VA_ARGS__, )
+#define xt_topk_accuracy(out, labels, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_topk_accuracy(out, labels, k, ...): k is missing"), \
+     XT_TOPK_ACCURACY_(out, labels, __VA_ARGS__, ))
 #define XT_TOPK_ACCURACY_(out, labels, k, ...) \
     xt_topk_accuracy_at(XT_HERE, out, labels, XT_NUMBER_(k), XT_OPTS(xt_metric_opts, __VA_ARGS__))
 /* mean squared difference over all elements */
 #define xt_mse(out, target) xt_mse_at(XT_HERE, out, target)
 #define xt_mae(out, target) xt_mae_at(XT_HERE, out, target)
 /* (out, labels, cls): of class cls, by argmax */
-#define xt_precision(out, labels, ...) XT_PRECISION_(out, labels, __VA_ARGS__, )
+#define xt_precision(out, labels, ...)                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_precision(out, labels, cls, ...): cls is missing"), \
+     XT_PRECISION_(out, labels, __VA_ARGS__, ))
 #define XT_PRECISION_(out, labels, cls, ...) \
     xt_precision_at(XT_HERE, out, labels, XT_NUMBER_(cls), XT_OPTS(xt_metric_opts, __VA_ARGS__))
-#define xt_recall(out, labels, ...) XT_RECALL_(out, labels, __VA_ARGS__, )
+#define xt_recall(out, labels, ...)                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_recall(out, labels, cls, ...): cls is missing"), \
+     XT_RECALL_(out, labels, __VA_ARGS__, ))
 #define XT_RECALL_(out, labels, cls, ...) \
     xt_recall_at(XT_HERE, out, labels, XT_NUMBER_(cls), XT_OPTS(xt_metric_opts, __VA_ARGS__))
-#define xt_f1(out, labels, ...) XT_F1_(out, labels, __VA_ARGS__, )
+#define xt_f1(out, labels, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_f1(out, labels, cls, ...): cls is missing"), XT_F1_(out, labels, __VA_ARGS__, ))
 #define XT_F1_(out, labels, cls, ...) \
     xt_f1_at(XT_HERE, out, labels, XT_NUMBER_(cls), XT_OPTS(xt_metric_opts, __VA_ARGS__))
 XT_API xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, int k, xt_metric_opts o);
@@ -119,14 +129,18 @@ typedef enum xt_class_score {
 #define xt_f1_avg(out, labels, ...) XT_CLASS_SCORE_(XT_SCORE_F1, out, labels, __VA_ARGS__, )
 #define xt_specificity_avg(out, labels, ...) XT_CLASS_SCORE_(XT_SCORE_SPECIFICITY, out, labels, __VA_ARGS__, )
 /* (out, labels): mean recall of the labelled classes */
-#define xt_balanced_accuracy(out, ...) XT_BALANCED_ACCURACY_(out, __VA_ARGS__, )
+#define xt_balanced_accuracy(out, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_balanced_accuracy(out, labels, ...): labels is missing"), \
+     XT_BALANCED_ACCURACY_(out, __VA_ARGS__, ))
 #define XT_BALANCED_ACCURACY_(out, labels, ...) \
     XT_CLASS_SCORE_(XT_SCORE_BALANCED_ACCURACY, out, labels, XT_MACRO, __VA_ARGS__)
 XT_API xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_class_score score,
                                    xt_average average, xt_metric_opts o);
 /* C*C sums, row = label, column = prediction: read them with xt_logged_confusion. The logged value is the accuracy. Up
  * to 1024 classes. */
-#define xt_confusion_matrix(out, ...) XT_CONFUSION_MATRIX_(out, __VA_ARGS__, )
+#define xt_confusion_matrix(out, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_confusion_matrix(out, labels, ...): labels is missing"), \
+     XT_CONFUSION_MATRIX_(out, __VA_ARGS__, ))
 #define XT_CONFUSION_MATRIX_(out, labels, ...) \
     xt_confusion_matrix_at(XT_HERE, out, labels, XT_OPTS(xt_metric_opts, __VA_ARGS__))
 XT_API xt_metric xt_confusion_matrix_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_metric_opts o);
@@ -140,7 +154,8 @@ typedef struct XT_OPTIONS_ xt_auroc_opts {
     int thresholds XT_IS(xt_auroc_opts, thresholds); /* 2 to 10000 */
     int64_t ignore_index XT_IS(xt_auroc_opts, ignore_index); /* as xt_metric_opts' */
 } xt_auroc_opts;
-#define xt_auroc(scores, ...) XT_AUROC_(scores, __VA_ARGS__, )
+#define xt_auroc(scores, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_auroc(scores, labels, ...): labels is missing"), XT_AUROC_(scores, __VA_ARGS__, ))
 #define XT_AUROC_(scores, labels, ...) xt_auroc_at(XT_HERE, scores, labels, XT_OPTS(xt_auroc_opts, __VA_ARGS__))
 XT_API xt_metric xt_auroc_at(const xt_src *src, xt_tensor scores, xt_tensor labels, xt_auroc_opts o);
 /* The exact area, for scores kept on the host: O(n log n), ties count half. NaN when there is only one kind of label,
@@ -151,7 +166,9 @@ XT_API double xt_auroc_exact(const float *scores, const int64_t *labels, size_t 
 #define xt_r2(out, target) xt_r2_at(XT_HERE, out, target)
 XT_API xt_metric xt_r2_at(const xt_src *src, xt_tensor out, xt_tensor target);
 /* exp of the mean cross entropy; options as xt_cross_entropy (ignore_index, axis). */
-#define xt_perplexity(logits, ...) XT_PERPLEXITY_(logits, __VA_ARGS__, )
+#define xt_perplexity(logits, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_perplexity(logits, labels, ...): labels is missing"), \
+     XT_PERPLEXITY_(logits, __VA_ARGS__, ))
 #define XT_PERPLEXITY_(logits, labels, ...) \
     xt_perplexity_at(XT_HERE, logits, labels, XT_OPTS(xt_class_loss_opts, __VA_ARGS__))
 XT_API xt_metric xt_perplexity_at(const xt_src *src, xt_tensor logits, xt_tensor labels, xt_class_loss_opts o);
@@ -182,7 +199,8 @@ XT_API void xt_running_free(xt_running *r); /* NULL is allowed */
 XT_API xt_tensor xt_running_mean_at(const xt_src *src, xt_running *r, xt_tensor t);
 /* A metric under a name: xt_log_metric("acc", xt_accuracy(out, y)); options as xt_log's, but the weights are the
  * metric's own. */
-#define xt_log_metric(name, ...) XT_LOG_METRIC_(name, __VA_ARGS__, )
+#define xt_log_metric(name, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_log_metric(name, m, ...): m is missing"), XT_LOG_METRIC_(name, __VA_ARGS__, ))
 #define XT_LOG_METRIC_(name, m, ...) xt_log_metric_at(XT_HERE, name, m, XT_OPTS(xt_log_opts, __VA_ARGS__))
 XT_API void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o);
 /* Distributions, pictures and texts for the loggers that can show them (TensorBoard; texts also in metrics.jsonl). They

@@ -138,7 +138,8 @@ typedef struct XT_OPTIONS_ xt_save_opts {
      * NAME.safetensors, of which there is none then); 0 = one file, whatever its size */
     int64_t max_shard_size XT_ZERO;
 } xt_save_opts;
-#define xt_save_with(m, ...) XT_SAVE_WITH_(m, __VA_ARGS__, )
+#define xt_save_with(m, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_save_with(m, path, ...): path is missing"), XT_SAVE_WITH_(m, __VA_ARGS__, ))
 #define XT_SAVE_WITH_(m, path, ...) xt_save_opt_at(XT_HERE, m, path, XT_OPTS(xt_save_opts, __VA_ARGS__))
 XT_API XT_CHECK xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_save_opts o);
 
@@ -164,7 +165,8 @@ typedef struct XT_OPTIONS_ xt_load_opts {
      * matches any text, those of NEW stand for what they matched, in order ("model.*=*,lm_head.*=head.*") */
     const char *rename XT_ZERO;
 } xt_load_opts;
-#define xt_load_with(m, ...) XT_LOAD_WITH_(m, __VA_ARGS__, )
+#define xt_load_with(m, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_load_with(m, path, ...): path is missing"), XT_LOAD_WITH_(m, __VA_ARGS__, ))
 #define XT_LOAD_WITH_(m, path, ...) xt_load_opt_at(XT_HERE, m, path, XT_OPTS(xt_load_opts, __VA_ARGS__))
 XT_API XT_CHECK xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_load_opts o);
 
@@ -185,7 +187,9 @@ typedef struct XT_OPTIONS_ xt_convert_opts {
      * that they stand beside, in f32, and are no tensors of their own any more; NULL = none */
     const char *merge XT_ZERO;
 } xt_convert_opts;
-#define xt_convert_weights(from, ...) XT_CONVERT_WEIGHTS_(from, __VA_ARGS__, )
+#define xt_convert_weights(from, ...)                                             \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_convert_weights(from, to, ...): to is missing"), \
+     XT_CONVERT_WEIGHTS_(from, __VA_ARGS__, ))
 #define XT_CONVERT_WEIGHTS_(from, to, ...) xt_convert_weights_opt(from, to, XT_OPTS(xt_convert_opts, __VA_ARGS__))
 XT_API XT_CHECK xt_status xt_convert_weights_opt(const char *from, const char *to, xt_convert_opts o);
 
@@ -214,7 +218,8 @@ typedef struct XT_OPTIONS_ xt_quantize_opts {
     int bits XT_IS(xt_quantize_opts, bits); /* 8 or 4 */
     int block_size XT_IS(xt_quantize_opts, block_size); /* even; the CPU reads multiples of 32 as they lie */
 } xt_quantize_opts;
-#define xt_quantize(m, ...) XT_QUANTIZE_(m, __VA_ARGS__, )
+#define xt_quantize(m, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_quantize(m, pattern, ...): pattern is missing"), XT_QUANTIZE_(m, __VA_ARGS__, ))
 #define XT_QUANTIZE_(m, pattern, ...) xt_quantize_at(XT_HERE, m, pattern, XT_OPTS(xt_quantize_opts, __VA_ARGS__))
 XT_API int xt_quantize_at(const xt_src *src, xt_module *m, const char *pattern, xt_quantize_opts o);
 /* torch.nn.utils.parametrizations.weight_norm (Salimans and Kingma 2016) for the parameters that fit, which must be
@@ -236,7 +241,9 @@ typedef struct XT_OPTIONS_ xt_spectral_norm_opts {
     double eps XT_IS(xt_spectral_norm_opts, eps); /* smaller norms count as this */
     int dim XT_ZERO; /* whose indices are the rows; default 0. PyTorch takes 1 for transposed convolutions */
 } xt_spectral_norm_opts;
-#define xt_spectral_norm(m, ...) XT_SPECTRAL_NORM_(m, __VA_ARGS__, )
+#define xt_spectral_norm(m, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_spectral_norm(m, pattern, ...): pattern is missing"), \
+     XT_SPECTRAL_NORM_(m, __VA_ARGS__, ))
 #define XT_SPECTRAL_NORM_(m, pattern, ...) \
     xt_spectral_norm_at(XT_HERE, m, pattern, XT_OPTS(xt_spectral_norm_opts, __VA_ARGS__))
 XT_API bool xt_spectral_norm_at(const xt_src *src, xt_module *m, const char *pattern, xt_spectral_norm_opts o);
@@ -258,7 +265,8 @@ typedef struct XT_OPTIONS_ xt_orthogonal_opts {
     /* default on; off: the map alone, with which only Householder's can begin as a given matrix */
     xt_switch use_trivialization XT_IS(xt_orthogonal_opts, use_trivialization);
 } xt_orthogonal_opts;
-#define xt_orthogonal(m, ...) XT_ORTHOGONAL_(m, __VA_ARGS__, )
+#define xt_orthogonal(m, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_orthogonal(m, pattern, ...): pattern is missing"), XT_ORTHOGONAL_(m, __VA_ARGS__, ))
 #define XT_ORTHOGONAL_(m, pattern, ...) xt_orthogonal_at(XT_HERE, m, pattern, XT_OPTS(xt_orthogonal_opts, __VA_ARGS__))
 XT_API bool xt_orthogonal_at(const xt_src *src, xt_module *m, const char *pattern, xt_orthogonal_opts o);
 /* torch.nn.utils.parametrize.remove_parametrizations (leave_parametrized = True), remove_weight_norm and
@@ -274,9 +282,13 @@ XT_API int xt_remove_parametrizations_at(const xt_src *src, xt_module *m, const 
  * back. For a built module that is not trained any more; the two must stand behind one another in its function, which
  * nobody checks. False after an error. Waits for the device.
  *     xt_fuse_conv_bn(net, "conv1", "bn1"); */
-#define xt_fuse_conv_bn(m, ...) XT_FUSE_CONV_BN_(m, __VA_ARGS__, )
+#define xt_fuse_conv_bn(m, ...)                                                         \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_fuse_conv_bn(m, layer, norm, ...): layer is missing"), \
+     XT_FUSE_CONV_BN_(m, __VA_ARGS__, ))
 #define XT_FUSE_CONV_BN_(m, layer, norm, ...) xt_fuse_bn_at(XT_HERE, m, layer, norm, XT_OPTS(xt_fuse_opts, __VA_ARGS__))
-#define xt_fuse_linear_bn(m, ...) XT_FUSE_CONV_BN_(m, __VA_ARGS__, )
+#define xt_fuse_linear_bn(m, ...)                                                         \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_fuse_linear_bn(m, layer, norm, ...): layer is missing"), \
+     XT_FUSE_CONV_BN_(m, __VA_ARGS__, ))
 #define XT_DEFAULTS_xt_fuse_opts(is) is(eps, 1e-5)
 XT_DEFAULTS_OF(xt_fuse_opts)
 typedef struct XT_OPTIONS_ xt_fuse_opts {
@@ -305,7 +317,8 @@ typedef struct XT_OPTIONS_ xt_lora_opts {
     double dropout XT_ZERO; /* of what A reads, in training: [0,1) */
     xt_switch rslora XT_ZERO; /* default off */
 } xt_lora_opts;
-#define xt_lora(m, ...) XT_LORA_(m, __VA_ARGS__, )
+#define xt_lora(m, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_lora(m, pattern, ...): pattern is missing"), XT_LORA_(m, __VA_ARGS__, ))
 #define XT_LORA_(m, pattern, ...) xt_lora_at(XT_HERE, m, pattern, XT_OPTS(xt_lora_opts, __VA_ARGS__))
 XT_API bool xt_lora_at(const xt_src *src, xt_module *m, const char *pattern, xt_lora_opts o);
 /* An adapter as a folder that peft's PeftModel.from_pretrained reads: adapter_model.safetensors and
@@ -321,13 +334,15 @@ typedef struct XT_OPTIONS_ xt_lora_file_opts {
     xt_switch fan_in_fan_out
         XT_ZERO; /* save: the other library keeps the weights as [I,O] (GPT-2's Conv1D); default off */
 } xt_lora_file_opts;
-#define xt_lora_save(m, ...) XT_LORA_SAVE_(m, __VA_ARGS__, )
+#define xt_lora_save(m, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_lora_save(m, dir, ...): dir is missing"), XT_LORA_SAVE_(m, __VA_ARGS__, ))
 #define XT_LORA_SAVE_(m, dir, ...) xt_lora_save_at(XT_HERE, m, dir, XT_OPTS(xt_lora_file_opts, __VA_ARGS__))
 XT_API XT_CHECK xt_status xt_lora_save_at(const xt_src *src, xt_module *m, const char *dir, xt_lora_file_opts o);
 /* Adapts the layers that the adapter has matrices for, as xt_lora does, with its values. The module's weights must be
  * there (xt_module_build, a pass). A tensor that fits no weight, or a kind of adapter that is computed otherwise (DoRA,
  * embeddings), is an error with its name, and nothing is changed then. */
-#define xt_lora_load(m, ...) XT_LORA_LOAD_(m, __VA_ARGS__, )
+#define xt_lora_load(m, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_lora_load(m, dir, ...): dir is missing"), XT_LORA_LOAD_(m, __VA_ARGS__, ))
 #define XT_LORA_LOAD_(m, dir, ...) xt_lora_load_at(XT_HERE, m, dir, XT_OPTS(xt_lora_file_opts, __VA_ARGS__))
 XT_API XT_CHECK xt_status xt_lora_load_at(const xt_src *src, xt_module *m, const char *dir, xt_lora_file_opts o);
 /* How parameters that fit begin, those to come included; ones that exist are drawn anew at once, unless this is called
@@ -369,19 +384,39 @@ typedef struct XT_OPTIONS_ xt_init_opts {
 #define xt_init_constant(m, pattern, v) \
     xt_init_at(XT_HERE, XT_INIT_CONSTANT, m, pattern, XT_OPTS(xt_init_opts, .value = v))
 /* xt_init_uniform(m, "*.weight", .low = -0.1, .high = 0.1) */
-#define xt_init_uniform(m, ...) XT_INIT_(XT_INIT_UNIFORM, m, __VA_ARGS__, )
-#define xt_init_normal(m, ...) XT_INIT_(XT_INIT_NORMAL, m, __VA_ARGS__, )
-#define xt_init_truncated_normal(m, ...) XT_INIT_(XT_INIT_TRUNCATED_NORMAL, m, __VA_ARGS__, )
-#define xt_init_xavier_uniform(m, ...) XT_INIT_(XT_INIT_XAVIER_UNIFORM, m, __VA_ARGS__, )
-#define xt_init_xavier_normal(m, ...) XT_INIT_(XT_INIT_XAVIER_NORMAL, m, __VA_ARGS__, )
-#define xt_init_kaiming_uniform(m, ...) XT_INIT_(XT_INIT_KAIMING_UNIFORM, m, __VA_ARGS__, )
-#define xt_init_kaiming_normal(m, ...) XT_INIT_(XT_INIT_KAIMING_NORMAL, m, __VA_ARGS__, )
-#define xt_init_orthogonal(m, ...) XT_INIT_(XT_INIT_ORTHOGONAL, m, __VA_ARGS__, )
+#define xt_init_uniform(m, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_init_uniform(m, pattern, ...): pattern is missing"), \
+     XT_INIT_(XT_INIT_UNIFORM, m, __VA_ARGS__, ))
+#define xt_init_normal(m, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_init_normal(m, pattern, ...): pattern is missing"), \
+     XT_INIT_(XT_INIT_NORMAL, m, __VA_ARGS__, ))
+#define xt_init_truncated_normal(m, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_init_truncated_normal(m, pattern, ...): pattern is missing"), \
+     XT_INIT_(XT_INIT_TRUNCATED_NORMAL, m, __VA_ARGS__, ))
+#define xt_init_xavier_uniform(m, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_init_xavier_uniform(m, pattern, ...): pattern is missing"), \
+     XT_INIT_(XT_INIT_XAVIER_UNIFORM, m, __VA_ARGS__, ))
+#define xt_init_xavier_normal(m, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_init_xavier_normal(m, pattern, ...): pattern is missing"), \
+     XT_INIT_(XT_INIT_XAVIER_NORMAL, m, __VA_ARGS__, ))
+#define xt_init_kaiming_uniform(m, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_init_kaiming_uniform(m, pattern, ...): pattern is missing"), \
+     XT_INIT_(XT_INIT_KAIMING_UNIFORM, m, __VA_ARGS__, ))
+#define xt_init_kaiming_normal(m, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_init_kaiming_normal(m, pattern, ...): pattern is missing"), \
+     XT_INIT_(XT_INIT_KAIMING_NORMAL, m, __VA_ARGS__, ))
+#define xt_init_orthogonal(m, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_init_orthogonal(m, pattern, ...): pattern is missing"), \
+     XT_INIT_(XT_INIT_ORTHOGONAL, m, __VA_ARGS__, ))
 #define xt_init_eye(m, pattern) xt_init_at(XT_HERE, XT_INIT_EYE, m, pattern, XT_OPTS(xt_init_opts, .value = 1))
 /* kernels of convolutions that give their input back, as far as there are channels */
-#define xt_init_dirac(m, ...) XT_INIT_(XT_INIT_DIRAC, m, __VA_ARGS__, )
+#define xt_init_dirac(m, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_init_dirac(m, pattern, ...): pattern is missing"), \
+     XT_INIT_(XT_INIT_DIRAC, m, __VA_ARGS__, ))
 /* normal numbers of deviation 0.01, zeros among them: xt_init_sparse(m, "fc.weight", .sparsity = 0.9) */
-#define xt_init_sparse(m, ...) XT_INIT_(XT_INIT_SPARSE, m, __VA_ARGS__, )
+#define xt_init_sparse(m, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_init_sparse(m, pattern, ...): pattern is missing"), \
+     XT_INIT_(XT_INIT_SPARSE, m, __VA_ARGS__, ))
 #define XT_INIT_(kind, m, pattern, ...) xt_init_at(XT_HERE, kind, m, pattern, XT_OPTS(xt_init_opts, __VA_ARGS__))
 XT_API int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *pattern, xt_init_opts o);
 

@@ -57,8 +57,8 @@ extern "C" {
 #define xt_linalg_det(a) xt_det(a)
 #define xt_linalg_solve(a, y) xt_solve(a, y)
 #define xt_linalg_cholesky(a) xt_cholesky(a, false)
-#define xt_linalg_pinv(a) xt_pinverse(a)
-#define xt_pinv(a) xt_pinverse(a)
+#define xt_linalg_pinv(...) xt_pinverse(__VA_ARGS__)
+#define xt_pinv(...) xt_pinverse(__VA_ARGS__)
 #define xt_svdvals(a) xt_linalg_svdvals(a)
 #define xt_vector_norm(...) xt_norm(__VA_ARGS__)
 #define xt_row_stack(n, tensors) xt_vstack(n, tensors)
@@ -90,7 +90,8 @@ extern "C" {
 #define xt_trapz(...) XT_FILL2_(XT_TRAPZ_, 1, -1, __VA_ARGS__)
 #define XT_TRAPZ_(y, dx, axis, ...) \
     (XT_LAST_(0, __VA_ARGS__), xt_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis)))
-#define xt_bucketize(x, ...) XT_BUCKETIZE_(x, __VA_ARGS__, )
+#define xt_bucketize(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_bucketize(values, sorted, ...): sorted is missing"), XT_BUCKETIZE_(x, __VA_ARGS__, ))
 #define XT_BUCKETIZE_(x, boundaries, ...) \
     xt_searchsorted_at(XT_HERE, boundaries, x, XT_OPTS(xt_search_opts, __VA_ARGS__))
 /* Fourier transforms of the last two axes */
@@ -99,13 +100,22 @@ extern "C" {
 #define xt_rfft2(...) XT_FFT2_(xt_rfftn_at, __VA_ARGS__, )
 #define xt_irfft2(...) XT_FFT2_(xt_irfftn_at, __VA_ARGS__, )
 /* of signals that are real in frequency or in time: hfft's result is real, ihfft's has n / 2 + 1 elements */
-#define xt_hfft(x, ...) XT_OPT2N_(xt_hfft_at, xt_fft_opts, x, __VA_ARGS__, ) /* xt_hfft(x, axis, .n, .norm) */
-#define xt_ihfft(x, ...) XT_OPT2N_(xt_ihfft_at, xt_fft_opts, x, __VA_ARGS__, )
+/* xt_hfft(x, axis, .n, .norm) */
+#define xt_hfft(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_hfft(x, axis, ...): axis is missing"), \
+     XT_OPT2N_(xt_hfft_at, xt_fft_opts, x, __VA_ARGS__, ))
+#define xt_ihfft(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_ihfft(x, axis, ...): axis is missing"), \
+     XT_OPT2N_(xt_ihfft_at, xt_fft_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_hfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 XT_API xt_tensor xt_ihfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 /* along several axes, the last is the halved one: xt_hfftn(x, XT_AXES(0, 1), .n, .norm); hfft2: the last two */
-#define xt_hfftn(x, ...) XT_OPT2_(xt_hfftn_at, xt_fft_opts, x, __VA_ARGS__, )
-#define xt_ihfftn(x, ...) XT_OPT2_(xt_ihfftn_at, xt_fft_opts, x, __VA_ARGS__, )
+#define xt_hfftn(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_hfftn(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_hfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
+#define xt_ihfftn(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_ihfftn(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_ihfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
 #define xt_hfft2(...) XT_FFT2_(xt_hfftn_at, __VA_ARGS__, )
 #define xt_ihfft2(...) XT_FFT2_(xt_ihfftn_at, __VA_ARGS__, )
 XT_API xt_tensor xt_hfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
@@ -152,12 +162,26 @@ XT_API void xt_std_mean_at(const xt_src *src, xt_tensor x, xt_list axes, double 
 XT_API xt_tensor xt_msort_at(const xt_src *src, xt_tensor x);
 
 /* --- Shapes: (n, tensors) --- */
-#define xt_hstack(n, ...) xt_hstack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* along axis 1; vectors along 0 */
-#define xt_vstack(n, ...) xt_vstack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* rows; a vector is one */
-#define xt_dstack(n, ...) xt_dstack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* along axis 2 */
-#define xt_column_stack(n, ...) xt_column_stack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* vectors as columns */
-#define xt_cartesian_prod(n, ...) \
-    xt_cartesian_prod_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* of n vectors: [combinations,n] */
+/* along axis 1; vectors along 0 */
+#define xt_hstack(n, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_hstack(n, tensors, ...): tensors is missing"), \
+     xt_hstack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
+/* rows; a vector is one */
+#define xt_vstack(n, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_vstack(n, tensors, ...): tensors is missing"), \
+     xt_vstack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
+/* along axis 2 */
+#define xt_dstack(n, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_dstack(n, tensors, ...): tensors is missing"), \
+     xt_dstack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
+/* vectors as columns */
+#define xt_column_stack(n, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_column_stack(n, tensors, ...): tensors is missing"), \
+     xt_column_stack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
+/* of n vectors: [combinations,n] */
+#define xt_cartesian_prod(n, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_cartesian_prod(n, tensors, ...): tensors is missing"), \
+     xt_cartesian_prod_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
 #define xt_atleast_1d(x) xt_atleast_at(XT_HERE, x, 1)
 #define xt_atleast_2d(x) xt_atleast_at(XT_HERE, x, 2)
 #define xt_atleast_3d(x) xt_atleast_at(XT_HERE, x, 3)
@@ -184,7 +208,9 @@ XT_API xt_tensor xt_vander_at(const xt_src *src, xt_tensor x, int64_t n, bool in
     (XT_LAST_(0, __VA_ARGS__), xt_combinations_at(XT_HERE, x, XT_NUMBER_(r), with_replacement))
 XT_API xt_tensor xt_combinations_at(const xt_src *src, xt_tensor x, int r, bool with_replacement);
 /* x with values at flat places, negative ones from the end: xt_put(x, index, values, .accumulate = true) adds. */
-#define xt_put(x, index, ...) XT_OPT3_(xt_put_at, xt_index_put_opts, x, index, __VA_ARGS__, )
+#define xt_put(x, index, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_put(x, index, values, ...): values is missing"), \
+     XT_OPT3_(xt_put_at, xt_index_put_opts, x, index, __VA_ARGS__, ))
 XT_API xt_tensor xt_put_at(const xt_src *src, xt_tensor x, xt_tensor index, xt_tensor values, xt_index_put_opts o);
 /* The way back from flat places: xt_unravel_index(index, XT_LIST(3, 4), out) gives the row and the column of each in
  * out[2], i64 of index's dims. False after an error, which each of them carries. */
@@ -256,7 +282,10 @@ typedef struct XT_OPTIONS_ xt_gradient_opts {
     xt_tensor coordinates XT_ZERO; /* [n]: where the samples are, instead of .spacing; none: not given */
     int edge_order XT_IS(xt_gradient_opts, edge_order); /* at the ends: of two samples (1) or three (2) */
 } xt_gradient_opts;
-#define xt_gradient(x, ...) XT_OPT2N_(xt_gradient_at, xt_gradient_opts, x, __VA_ARGS__, ) /* xt_gradient(x, axis) */
+/* xt_gradient(x, axis) */
+#define xt_gradient(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_gradient(x, axis, ...): axis is missing"), \
+     XT_OPT2N_(xt_gradient_at, xt_gradient_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_gradient_at(const xt_src *src, xt_tensor x, int axis, xt_gradient_opts o);
 /* torch.histogram: how many elements of x lie in each bin, in x's dtype, and the bins' edges [bins + 1]. The last bin
  * takes its upper edge too, what lies outside counts nowhere. xt_histogram(x, bins, &hist, &edges): `out_edges` may be
@@ -270,7 +299,9 @@ typedef struct XT_OPTIONS_ xt_histogram_opts {
     xt_tensor weights XT_ZERO; /* of x's shape: what each element counts; none: 1 */
     bool density XT_ZERO; /* divided by the sum and the bins' widths */
 } xt_histogram_opts;
-#define xt_histogram(x, bins, out_hist, ...) XT_HISTOGRAM_(x, bins, out_hist, __VA_ARGS__, )
+#define xt_histogram(x, bins, out_hist, ...)                                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_histogram(x, bins, out_hist, out_edges, ...): out_edges is missing"), \
+     XT_HISTOGRAM_(x, bins, out_hist, __VA_ARGS__, ))
 #define XT_HISTOGRAM_(x, bins, out_hist, out_edges, ...) \
     xt_histogram_at(XT_HERE, x, XT_NUMBER_(bins), out_hist, out_edges, XT_OPTS(xt_histogram_opts, __VA_ARGS__))
 XT_API void xt_histogram_at(const xt_src *src, xt_tensor x, int64_t bins, xt_tensor *out_hist, xt_tensor *out_edges,
@@ -286,7 +317,9 @@ typedef struct XT_OPTIONS_ xt_histogramdd_opts {
     xt_tensor weights XT_ZERO; /* [...]: what each point counts; none: 1 */
     bool density XT_ZERO; /* divided by the sum and the boxes' sizes */
 } xt_histogramdd_opts;
-#define xt_histogramdd(x, bins, out_hist, ...) XT_HISTOGRAMDD_(x, bins, out_hist, __VA_ARGS__, )
+#define xt_histogramdd(x, bins, out_hist, ...)                                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_histogramdd(x, bins, out_hist, out_edges, ...): out_edges is missing"), \
+     XT_HISTOGRAMDD_(x, bins, out_hist, __VA_ARGS__, ))
 #define XT_HISTOGRAMDD_(x, bins, out_hist, out_edges, ...) \
     xt_histogramdd_at(XT_HERE, x, bins, out_hist, out_edges, XT_OPTS(xt_histogramdd_opts, __VA_ARGS__))
 XT_API void xt_histogramdd_at(const xt_src *src, xt_tensor x, xt_list bins, xt_tensor *out_hist, xt_tensor *out_edges,
@@ -303,32 +336,45 @@ typedef struct XT_OPTIONS_ xt_istft_opts {
     bool normalized XT_ZERO, two_sided XT_ZERO; /* what x is: divided by sqrt(n_fft); all n_fft frequencies */
     int64_t length XT_IS(xt_istft_opts, length); /* samples: the end is cut off or filled with 0; -1 = what there is */
 } xt_istft_opts;
-#define xt_istft(x, ...) XT_OPT2N_(xt_istft_at, xt_istft_opts, x, __VA_ARGS__, ) /* xt_istft(x, n_fft, .hop) */
+/* xt_istft(x, n_fft, .hop) */
+#define xt_istft(x, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_istft(x, n_fft, ...): n_fft is missing"), \
+     XT_OPT2N_(xt_istft_at, xt_istft_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_istft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_istft_opts o);
 
 /* --- Linear algebra --- */
 #define xt_inner(x, y) xt_inner_at(XT_HERE, x, y) /* sums over the last axes of both */
 /* xt_vecdot(x, y, axis = -1): of conj(x) */
-#define xt_vecdot(x, ...) XT_VECDOT_(x, __VA_ARGS__, -1, )
+#define xt_vecdot(x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_vecdot(x, y, ...): y is missing"), XT_VECDOT_(x, __VA_ARGS__, -1, ))
 #define XT_VECDOT_(x, y, axis, ...) (XT_LAST_(1, __VA_ARGS__), xt_vecdot_at(XT_HERE, x, y, XT_NUMBER_(axis)))
 #define xt_vdot(x, y) xt_vecdot_at(XT_HERE, x, y, -1)
 /* xt_addmv(c, a, x, beta = 1, alpha = 1): beta c + alpha a x */
-#define xt_addmv(c, a, ...) XT_ADDMV_(c, a, __VA_ARGS__, 1, 1, )
+#define xt_addmv(c, a, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_addmv(c, a, x, ...): x is missing"), XT_ADDMV_(c, a, __VA_ARGS__, 1, 1, ))
 #define XT_ADDMV_(c, a, x, beta, alpha, ...) \
     (XT_LAST_(2, __VA_ARGS__), xt_addmv_at(XT_HERE, c, a, x, XT_NUMBER_(beta), XT_NUMBER_(alpha)))
 /* xt_addr(c, x, y, beta = 1, alpha = 1): beta c + alpha x y^T */
-#define xt_addr(c, x, ...) XT_ADDR_(c, x, __VA_ARGS__, 1, 1, )
+#define xt_addr(c, x, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_addr(c, x, y, ...): y is missing"), XT_ADDR_(c, x, __VA_ARGS__, 1, 1, ))
 #define XT_ADDR_(c, x, y, beta, alpha, ...) \
     (XT_LAST_(2, __VA_ARGS__), xt_addr_at(XT_HERE, c, x, y, XT_NUMBER_(beta), XT_NUMBER_(alpha)))
-#define xt_multi_dot(n, ...)                                                                \
-    xt_multi_dot_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* in the order of fewest products \
-                                                          */
-#define xt_chain_matmul(n, ...) xt_multi_dot_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__)
+/* in the order of fewest products */
+#define xt_multi_dot(n, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_multi_dot(n, tensors, ...): tensors is missing"), \
+     xt_multi_dot_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
+#define xt_chain_matmul(n, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_chain_matmul(n, tensors, ...): tensors is missing"), \
+     xt_multi_dot_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
 /* xt_cholesky_inverse(l, upper = false) */
 #define xt_cholesky_inverse(...) XT_CHOLESKY_INVERSE_(__VA_ARGS__, false, )
 #define XT_CHOLESKY_INVERSE_(l, upper, ...) (XT_LAST_(1, __VA_ARGS__), xt_cholesky_inverse_at(XT_HERE, l, upper))
-#define xt_pinverse(a) xt_pinverse_at(XT_HERE, a, -1) /* by svd: values below rcond times the largest count as 0 */
-#define xt_matrix_rank(a) xt_matrix_rank_at(XT_HERE, a, -1) /* i64 */
+/* xt_pinverse(a, rcond = -1), xt_matrix_rank(a, rcond = -1), which is i64: by svd; values up to rcond times the largest
+ * count as 0; below 0: the dtype's epsilon times the larger size */
+#define xt_pinverse(...) XT_PINVERSE_(__VA_ARGS__, -1, )
+#define XT_PINVERSE_(a, rcond, ...) (XT_LAST_(1, __VA_ARGS__), xt_pinverse_at(XT_HERE, a, XT_NUMBER_(rcond)))
+#define xt_matrix_rank(...) XT_MATRIX_RANK_(__VA_ARGS__, -1, )
+#define XT_MATRIX_RANK_(a, rcond, ...) (XT_LAST_(1, __VA_ARGS__), xt_matrix_rank_at(XT_HERE, a, XT_NUMBER_(rcond)))
 #define xt_lstsq(a, y) xt_lstsq_at(XT_HERE, a, y) /* of full column rank [...,m,n], m >= n; y [...,m,k] */
 /* torch.linalg.matrix_norm of the last two axes: 'f', 'n' (nuclear), 2, -2, 1, -1, INFINITY and -INFINITY */
 /* xt_matrix_norm(a, ord = 'f') */

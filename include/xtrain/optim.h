@@ -367,7 +367,9 @@ typedef struct XT_OPTIONS_ xt_group_opts {
     xt_switch frozen
         XT_ZERO; /* its parameters are not updated: they are another optimizer's, or nobody's; default off */
 } xt_group_opts;
-#define xt_optimizer_group(opt, ...) XT_OPTIMIZER_GROUP_(opt, __VA_ARGS__, )
+#define xt_optimizer_group(opt, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_optimizer_group(opt, pattern, ...): pattern is missing"), \
+     XT_OPTIMIZER_GROUP_(opt, __VA_ARGS__, ))
 #define XT_OPTIMIZER_GROUP_(opt, pattern, ...) \
     xt_optimizer_group_opt(XT_HERE, opt, pattern, XT_OPTS(xt_group_opts, __VA_ARGS__))
 XT_API int xt_optimizer_group_opt(const xt_src *src, xt_optimizer *opt, const char *pattern, xt_group_opts o);
@@ -400,12 +402,16 @@ typedef struct XT_OPTIONS_ xt_clip_opts {
     size_t struct_size XT_SIZE(xt_clip_opts);
     double norm_type XT_IS(xt_clip_opts, norm_type); /* HUGE_VAL: the largest absolute value */
 } xt_clip_opts;
-#define xt_clip_grad_norm(opt, ...) XT_CLIP_GRAD_NORM_(opt, __VA_ARGS__, )
+#define xt_clip_grad_norm(opt, ...)                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_clip_grad_norm(opt, max, ...): max is missing"), \
+     XT_CLIP_GRAD_NORM_(opt, __VA_ARGS__, ))
 #define XT_CLIP_GRAD_NORM_(opt, max, ...) \
     xt_clip_grad_norm_at(XT_HERE, opt, XT_NUMBER_(max), XT_OPTS(xt_clip_opts, __VA_ARGS__))
 XT_API xt_tensor xt_clip_grad_norm_at(const xt_src *src, xt_optimizer *opt, double max, xt_clip_opts o);
 /* xt_clip_grad_norm of all parameters of a module, by hand: without averaging. */
-#define xt_module_clip_grad_norm(m, ...) XT_MODULE_CLIP_GRAD_NORM_(m, __VA_ARGS__, )
+#define xt_module_clip_grad_norm(m, ...)                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_module_clip_grad_norm(m, max, ...): max is missing"), \
+     XT_MODULE_CLIP_GRAD_NORM_(m, __VA_ARGS__, ))
 #define XT_MODULE_CLIP_GRAD_NORM_(m, max, ...) \
     xt_module_clip_grad_norm_at(XT_HERE, m, XT_NUMBER_(max), XT_OPTS(xt_clip_opts, __VA_ARGS__))
 XT_API xt_tensor xt_module_clip_grad_norm_at(const xt_src *src, xt_module *m, double max, xt_clip_opts o);

@@ -12,13 +12,23 @@ extern "C" {
  * As xt_rand: Philox by element index, another draw at every call, the same draws after the same xt_seed, the same bits
  * on every device. No gradient flows to a draw. PyTorch's streams of bits are others. */
 /* xt_uniform(-1, 1, XT_F32, 2, 3): in [lo,hi) */
-#define xt_uniform(lo, hi, ...) XT_DIMS2_(xt_uniform_at, lo, hi, __VA_ARGS__, 0)
-#define xt_normal(mean, std, ...) XT_DIMS2_(xt_normal_at, mean, std, __VA_ARGS__, 0)
+#define xt_uniform(lo, hi, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_uniform(lo, hi, dtype, ...): dtype is missing"), \
+     XT_DIMS2_(xt_uniform_at, lo, hi, __VA_ARGS__, 0))
+#define xt_normal(mean, std, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_normal(mean, std, dtype, ...): dtype is missing"), \
+     XT_DIMS2_(xt_normal_at, mean, std, __VA_ARGS__, 0))
 /* whole numbers lo .. hi-1 */
-#define xt_randint(lo, hi, ...) XT_DIMS2_(xt_randint_at, lo, hi, __VA_ARGS__, 0)
-#define xt_exponential(rate, ...) XT_DIMS1_(xt_exponential_at, rate, __VA_ARGS__, 0)
+#define xt_randint(lo, hi, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_randint(lo, hi, dtype, ...): dtype is missing"), \
+     XT_DIMS2_(xt_randint_at, lo, hi, __VA_ARGS__, 0))
+#define xt_exponential(rate, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_exponential(rate, dtype, ...): dtype is missing"), \
+     XT_DIMS1_(xt_exponential_at, rate, __VA_ARGS__, 0))
 /* N(mean,std^2) without what lies outside of [lo,hi] */
-#define xt_trunc_normal(mean, std, lo, hi, ...) XT_DIMS4_(xt_trunc_normal_at, mean, std, lo, hi, __VA_ARGS__, 0)
+#define xt_trunc_normal(mean, std, lo, hi, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_trunc_normal(mean, std, lo, hi, dtype, ...): dtype is missing"), \
+     XT_DIMS4_(xt_trunc_normal_at, mean, std, lo, hi, __VA_ARGS__, 0))
 #define XT_DIMS1_(f, a, dtype, ...) f(XT_HERE, XT_NUMBER_(a), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define XT_DIMS2_(f, a, b, dtype, ...) f(XT_HERE, XT_NUMBER_(a), XT_NUMBER_(b), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define XT_DIMS4_(f, a, b, c, d, dtype, ...) \
@@ -30,7 +40,9 @@ extern "C" {
 #define xt_bernoulli(p) xt_bernoulli_at(XT_HERE, p)
 /* [classes] or [N,classes] -> i64 [n] or [N,n] */
 /* xt_multinomial(weights, n, replacement = false) */
-#define xt_multinomial(weights, ...) XT_MULTINOMIAL_(weights, __VA_ARGS__, false, )
+#define xt_multinomial(weights, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_multinomial(weights, n, ...): n is missing"), \
+     XT_MULTINOMIAL_(weights, __VA_ARGS__, false, ))
 #define XT_MULTINOMIAL_(weights, n, replacement, ...) \
     (XT_LAST_(1, __VA_ARGS__), xt_multinomial_at(XT_HERE, weights, XT_NUMBER_(n), replacement))
 /* hard: one-hot, with the soft one's gradient */

@@ -20,15 +20,33 @@ typedef struct XT_OPTIONS_ xt_reduce_opts {
     bool keepdim XT_ZERO; /* reduced dims stay as 1 */
     xt_dtype dtype XT_ZERO; /* cast to this first; none: as said above */
 } xt_reduce_opts;
-#define xt_sum_axes(x, ...) XT_OPT2_(xt_sum_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
-#define xt_mean_axes(x, ...) XT_OPT2_(xt_mean_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
-#define xt_prod_axes(x, ...) XT_OPT2_(xt_prod_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
-#define xt_amax_axes(x, ...) XT_OPT2_(xt_amax_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
-#define xt_amin_axes(x, ...) XT_OPT2_(xt_amin_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
-#define xt_any_axes(x, ...) XT_OPT2_(xt_any_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
-#define xt_all_axes(x, ...) XT_OPT2_(xt_all_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
-#define xt_logsumexp_axes(x, ...) XT_OPT2_(xt_logsumexp_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
-#define xt_count_nonzero_axes(x, ...) XT_OPT2_(xt_count_nonzero_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
+#define xt_sum_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_sum_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_sum_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+#define xt_mean_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_mean_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_mean_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+#define xt_prod_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_prod_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_prod_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+#define xt_amax_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_amax_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_amax_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+#define xt_amin_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_amin_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_amin_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+#define xt_any_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_any_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_any_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+#define xt_all_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_all_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_all_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+#define xt_logsumexp_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_logsumexp_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_logsumexp_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+#define xt_count_nonzero_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_count_nonzero_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_count_nonzero_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_sum_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
 XT_API xt_tensor xt_mean_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
 XT_API xt_tensor xt_prod_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
@@ -46,8 +64,13 @@ typedef struct XT_OPTIONS_ xt_var_opts {
     bool population XT_ZERO; /* divide by the count itself: correction 0, and beside any other an error */
     double correction XT_IS(xt_var_opts, correction); /* what is taken off the count */
 } xt_var_opts;
-#define xt_var_axes(x, ...) XT_OPT2_(xt_var_axes_at, xt_var_opts, x, __VA_ARGS__, )
-#define xt_std_axes(x, ...) XT_OPT2_(xt_std_axes_at, xt_var_opts, x, __VA_ARGS__, ) /* the slope at 0 is 0 */
+#define xt_var_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_var_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_var_axes_at, xt_var_opts, x, __VA_ARGS__, ))
+/* the slope at 0 is 0 */
+#define xt_std_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_std_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_std_axes_at, xt_var_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_var_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_var_opts o);
 XT_API xt_tensor xt_std_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_var_opts o);
 #define XT_DEFAULTS_xt_vector_norm_opts(is) is(p, 2)
@@ -60,7 +83,9 @@ typedef struct XT_OPTIONS_ xt_vector_norm_opts {
     double p XT_IS(xt_vector_norm_opts, p);
 } xt_vector_norm_opts;
 /* sum(|x|^p)^(1/p); the slope at 0 is 0 */
-#define xt_norm_axes(x, ...) XT_OPT2_(xt_norm_axes_at, xt_vector_norm_opts, x, __VA_ARGS__, )
+#define xt_norm_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_norm_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_norm_axes_at, xt_vector_norm_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_norm_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_vector_norm_opts o);
 /* Over everything, or as above: xt_std(x, 0, .keepdim = true). */
 #define xt_prod(...) XT_REDUCE_(xt_prod_at, xt_prod_axes_at, xt_reduce_opts, __VA_ARGS__)
@@ -93,8 +118,12 @@ XT_API xt_tensor xt_count_nonzero_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_median_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_nanmedian_at(const xt_src *src, xt_tensor x);
 /* NaN counts for nothing; a mean of none is NaN. */
-#define xt_nansum_axes(x, ...) XT_OPT2_(xt_nansum_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
-#define xt_nanmean_axes(x, ...) XT_OPT2_(xt_nanmean_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
+#define xt_nansum_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_nansum_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_nansum_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+#define xt_nanmean_axes(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_nanmean_axes(x, axes, ...): axes is missing"), \
+     XT_OPT2_(xt_nanmean_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_nansum_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
 XT_API xt_tensor xt_nanmean_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
 #define XT_DEFAULTS_xt_normalize_opts(is) is(p, 2) is(eps, 1e-12)
@@ -105,7 +134,9 @@ typedef struct XT_OPTIONS_ xt_normalize_opts {
     double eps XT_IS(xt_normalize_opts, eps); /* smaller norms count as this */
 } xt_normalize_opts;
 /* xt_normalize(x, axis): x / max(norm, eps) */
-#define xt_normalize(x, ...) XT_OPT2N_(xt_normalize_at, xt_normalize_opts, x, __VA_ARGS__, )
+#define xt_normalize(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_normalize(x, axis, ...): axis is missing"), \
+     XT_OPT2N_(xt_normalize_at, xt_normalize_opts, x, __VA_ARGS__, ))
 #define XT_DEFAULTS_xt_pairwise_distance_opts(is) is(p, 2) is(eps, 1e-6)
 XT_DEFAULTS_OF(xt_pairwise_distance_opts)
 typedef struct XT_OPTIONS_ xt_pairwise_distance_opts {
@@ -115,9 +146,11 @@ typedef struct XT_OPTIONS_ xt_pairwise_distance_opts {
     bool keepdim XT_ZERO;
 } xt_pairwise_distance_opts;
 /* norm of x - y over the last dim: [...,D] -> [...] */
-#define xt_pairwise_distance(x, ...) XT_OPT2_(xt_pairwise_distance_at, xt_pairwise_distance_opts, x, __VA_ARGS__, )
+#define xt_pairwise_distance(x, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_pairwise_distance(x, y, ...): y is missing"), \
+     XT_OPT2_(xt_pairwise_distance_at, xt_pairwise_distance_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_pairwise_distance_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_pairwise_distance_opts o);
-/* rows are variables: [n,samples] -> [n,n]; [samples] -> [] */
+/* rows are variables: [n,samples] -> [n,n]; of one variable, [samples] or [1,samples], a number -> [] */
 #define xt_cov(x) xt_cov_at(XT_HERE, x)
 #define xt_corrcoef(x) xt_corrcoef_at(XT_HERE, x)
 /* xt_cumulative_trapezoid(y, dx = 1, axis = -1) */
@@ -173,10 +206,14 @@ typedef struct XT_OPTIONS_ xt_sort_opts {
     size_t struct_size XT_SIZE(xt_sort_opts);
     bool descending XT_ZERO; /* largest first; equal ones keep their order */
 } xt_sort_opts;
-#define xt_sort(x, axis, out_values, ...) XT_SORT_(x, axis, out_values, __VA_ARGS__, )
+#define xt_sort(x, axis, out_values, ...)                                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_sort(x, axis, out_values, out_indices, ...): out_indices is missing"), \
+     XT_SORT_(x, axis, out_values, __VA_ARGS__, ))
 #define XT_SORT_(x, axis, out_values, out_indices, ...) \
     xt_sort_at(XT_HERE, x, XT_NUMBER_(axis), XT_OPTS(xt_sort_opts, __VA_ARGS__), out_values, out_indices)
-#define xt_argsort(x, ...) XT_OPT2N_(xt_argsort_at, xt_sort_opts, x, __VA_ARGS__, )
+#define xt_argsort(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_argsort(x, axis, ...): axis is missing"), \
+     XT_OPT2N_(xt_argsort_at, xt_sort_opts, x, __VA_ARGS__, ))
 XT_API void xt_sort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o, xt_tensor *out_values,
                        xt_tensor *out_indices);
 XT_API xt_tensor xt_argsort_at(const xt_src *src, xt_tensor x, int axis, xt_sort_opts o);
@@ -186,7 +223,9 @@ typedef struct XT_OPTIONS_ xt_topk_opts {
     bool smallest XT_ZERO; /* the k smallest, in ascending order */
 } xt_topk_opts;
 /* in order; of equals the first ones */
-#define xt_topk(x, k, axis, out_values, ...) XT_TOPK_(x, k, axis, out_values, __VA_ARGS__, )
+#define xt_topk(x, k, axis, out_values, ...)                                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_topk(x, k, axis, out_values, out_indices, ...): out_indices is missing"), \
+     XT_TOPK_(x, k, axis, out_values, __VA_ARGS__, ))
 #define XT_TOPK_(x, k, axis, out_values, out_indices, ...) \
     xt_topk_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(axis), XT_OPTS(xt_topk_opts, __VA_ARGS__), out_values, out_indices)
 XT_API void xt_topk_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_topk_opts o, xt_tensor *out_values,
@@ -216,9 +255,13 @@ typedef struct XT_OPTIONS_ xt_quantile_opts {
     xt_quantile_rule interpolation XT_ZERO; /* default linear */
     bool keepdim XT_ZERO; /* the axis stays, with one element */
 } xt_quantile_opts;
-#define xt_quantile(x, q, ...) XT_QUANTILE_(xt_quantile_at, x, q, __VA_ARGS__, )
+#define xt_quantile(x, q, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_quantile(x, q, axis, ...): axis is missing"), \
+     XT_QUANTILE_(xt_quantile_at, x, q, __VA_ARGS__, ))
 /* NaN counts for nothing; a row of nothing else gives NaN. */
-#define xt_nanquantile(x, q, ...) XT_QUANTILE_(xt_nanquantile_at, x, q, __VA_ARGS__, )
+#define xt_nanquantile(x, q, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_nanquantile(x, q, axis, ...): axis is missing"), \
+     XT_QUANTILE_(xt_nanquantile_at, x, q, __VA_ARGS__, ))
 #define XT_QUANTILE_(f, x, q, axis, ...) \
     f(XT_HERE, x, XT_NUMBER_(q), XT_NUMBER_(axis), XT_OPTS(xt_quantile_opts, __VA_ARGS__))
 XT_API void xt_kthvalue_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_tensor *out_values,
@@ -233,7 +276,9 @@ typedef struct XT_OPTIONS_ xt_search_opts {
 } xt_search_opts;
 /* Where values belong in a sorted last axis ([n], or the same dims in front): i64. Compares all with all: memory
  * grows with both. */
-#define xt_searchsorted(sorted, ...) XT_OPT2_(xt_searchsorted_at, xt_search_opts, sorted, __VA_ARGS__, )
+#define xt_searchsorted(sorted, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_searchsorted(sorted, values, ...): values is missing"), \
+     XT_OPT2_(xt_searchsorted_at, xt_search_opts, sorted, __VA_ARGS__, ))
 XT_API xt_tensor xt_searchsorted_at(const xt_src *src, xt_tensor sorted, xt_tensor values, xt_search_opts o);
 
 /* --- Sizes that depend on values ---
@@ -257,7 +302,9 @@ typedef struct XT_OPTIONS_ xt_unique_opts {
 } xt_unique_opts;
 /* [size]: the values of x, each once; every NaN is a value of its own. What is behind `size` is left out, and inverse
  * still says where it would be. */
-#define xt_unique(x, ...) XT_OPT2N_(xt_unique_at, xt_unique_opts, x, __VA_ARGS__, )
+#define xt_unique(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_unique(x, size, ...): size is missing"), \
+     XT_OPT2N_(xt_unique_at, xt_unique_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_unique_at(const xt_src *src, xt_tensor x, int64_t size, xt_unique_opts o);
 
 #ifdef __cplusplus

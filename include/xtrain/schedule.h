@@ -210,7 +210,9 @@ typedef struct XT_OPTIONS_ xt_lambda_schedule_opts {
     xt_interval interval XT_ZERO;
 } xt_lambda_schedule_opts;
 /* xt_lambda_schedule(opt, fn, .user = p): fn says the factor of each position */
-#define xt_lambda_schedule(opt, ...) XT_LAMBDA_SCHEDULE_(opt, __VA_ARGS__, )
+#define xt_lambda_schedule(opt, ...)                                             \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_lambda_schedule(opt, fn, ...): fn is missing"), \
+     XT_LAMBDA_SCHEDULE_(opt, __VA_ARGS__, ))
 #define XT_LAMBDA_SCHEDULE_(opt, fn, ...) \
     xt_lambda_schedule_opt(XT_HERE, opt, fn, XT_OPTS(xt_lambda_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_lambda_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_schedule_fn fn,
@@ -265,7 +267,9 @@ typedef struct XT_OPTIONS_ xt_warmup_opts {
     xt_interval interval XT_ZERO;
 } xt_warmup_opts;
 /* Linear from start_factor to the whole rate in `steps`, then `then` (NULL: the rate stays). */
-#define xt_warmup_schedule(opt, steps, ...) XT_WARMUP_SCHEDULE_(opt, steps, __VA_ARGS__, )
+#define xt_warmup_schedule(opt, steps, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_warmup_schedule(opt, steps, then, ...): then is missing"), \
+     XT_WARMUP_SCHEDULE_(opt, steps, __VA_ARGS__, ))
 #define XT_WARMUP_SCHEDULE_(opt, steps, then, ...) \
     xt_warmup_schedule_opt(XT_HERE, opt, XT_NUMBER_(steps), then, XT_OPTS(xt_warmup_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_warmup_schedule_opt(const xt_src *src, xt_optimizer *opt, int64_t steps, xt_scheduler *then,

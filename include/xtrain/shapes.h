@@ -36,7 +36,9 @@ XT_API xt_tensor xt_select_scatter_at(const xt_src *src, xt_tensor x, xt_tensor 
 /* exactly `parts`, sizes as equal as can be */
 #define xt_tensor_split(x, parts, axis, out) xt_tensor_split_at(XT_HERE, x, XT_NUMBER_(parts), XT_NUMBER_(axis), out)
 /* (x, n, sizes, axis, out) */
-#define xt_split_sizes(x, n, ...) (XT_NO_DTYPE_(__VA_ARGS__), xt_split_sizes_at(XT_HERE, x, XT_NUMBER_(n), __VA_ARGS__))
+#define xt_split_sizes(x, n, ...)                                                              \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_split_sizes(x, n, sizes, axis, out, ...): sizes is missing"), \
+     XT_NO_DTYPE_(__VA_ARGS__), xt_split_sizes_at(XT_HERE, x, XT_NUMBER_(n), __VA_ARGS__))
 /* slices without that axis */
 #define xt_unbind(x, axis, max, out) xt_unbind_at(XT_HERE, x, XT_NUMBER_(axis), XT_NUMBER_(max), out)
 XT_API int xt_split_at(const xt_src *src, xt_tensor x, int64_t size, int axis, int max, xt_tensor *out);
@@ -45,11 +47,17 @@ XT_API int xt_tensor_split_at(const xt_src *src, xt_tensor x, int parts, int axi
 XT_API int xt_split_sizes_at(const xt_src *src, xt_tensor x, int n, const int64_t *sizes, int axis, xt_tensor *out);
 XT_API int xt_unbind_at(const xt_src *src, xt_tensor x, int axis, int max, xt_tensor *out);
 /* (n, tensors, axis): along a new axis; xt_concat: along an old one */
-#define xt_stack(n, ...) (XT_NO_DTYPE_(__VA_ARGS__), xt_stack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
+#define xt_stack(n, ...)                                                                                        \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_stack(n, tensors, axis, ...): tensors is missing"), XT_NO_DTYPE_(__VA_ARGS__), \
+     xt_stack_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
 /* xt_repeat(x, XT_LIST(2, 3)): a number for every dim, more in front */
 /* xt_repeat(x, 2, 1) or (x, XT_LIST(2, 1)): how often along each dim; of xt_tile a short list is for the last dims */
-#define xt_repeat(x, ...) xt_repeat_at(XT_HERE, x, XT_TIMES_(__VA_ARGS__))
-#define xt_tile(x, ...) xt_tile_at(XT_HERE, x, XT_TIMES_(__VA_ARGS__))
+#define xt_repeat(x, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_repeat(x, times, ...): times is missing"), \
+     xt_repeat_at(XT_HERE, x, XT_TIMES_(__VA_ARGS__)))
+#define xt_tile(x, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_tile(x, times, ...): times is missing"), \
+     xt_tile_at(XT_HERE, x, XT_TIMES_(__VA_ARGS__)))
 #define XT_TIMES_(...) \
     XT_HOW_MANY_(__VA_ARGS__, XT_LIST, XT_LIST, XT_LIST, XT_LIST, XT_LIST, XT_LIST, XT_LIST, XT_AXES_OF_, )(__VA_ARGS__)
 #define xt_repeat_interleave(x, times, axis) xt_repeat_interleave_at(XT_HERE, x, XT_NUMBER_(times), XT_NUMBER_(axis))
@@ -69,8 +77,10 @@ XT_API xt_tensor xt_repeat_interleave_counts_at(const xt_src *src, xt_tensor x, 
     (XT_LAST_(0, __VA_ARGS__), xt_rot90_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)))
 /* xt_movedim(x, XT_AXES(0), XT_AXES(-1)) */
 #define xt_movedim(x, from, to) xt_movedim_at(XT_HERE, x, from, to)
-#define xt_unflatten(x, axis, ...) \
-    xt_unflatten_at(XT_HERE, x, XT_NUMBER_(axis), XT_DIMS_(__VA_ARGS__, 0)) /* one dim may be -1 */
+/* one dim may be -1 */
+#define xt_unflatten(x, axis, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_unflatten(x, axis, dims, ...): dims is missing"), \
+     xt_unflatten_at(XT_HERE, x, XT_NUMBER_(axis), XT_DIMS_(__VA_ARGS__, 0)))
 #define xt_view_as(x, other) xt_view_as_at(XT_HERE, x, other) /* reshape to other's dims */
 #define xt_expand_as(x, other) xt_expand_as_at(XT_HERE, x, other)
 XT_API xt_tensor xt_stack_at(const xt_src *src, int n, const xt_tensor *tensors, int axis);
@@ -86,9 +96,14 @@ XT_API xt_tensor xt_view_as_at(const xt_src *src, xt_tensor x, xt_tensor other);
 XT_API xt_tensor xt_expand_as_at(const xt_src *src, xt_tensor x, xt_tensor other);
 /* n tensors at their common shape; coordinates of a grid ("ij": out[i] varies along axis i; xy: the first two axes
  * swapped). False after an error. */
-#define xt_broadcast_tensors(n, ...) \
-    xt_broadcast_tensors_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* (n, tensors, out) */
-#define xt_meshgrid(n, ...) xt_meshgrid_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__) /* (n, tensors, xy, out) */
+/* (n, tensors, out) */
+#define xt_broadcast_tensors(n, ...)                                                            \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_broadcast_tensors(n, tensors, out, ...): tensors is missing"), \
+     xt_broadcast_tensors_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
+/* (n, tensors, xy, out) */
+#define xt_meshgrid(n, ...)                                                                \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_meshgrid(n, tensors, xy, out, ...): tensors is missing"), \
+     xt_meshgrid_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
 XT_API bool xt_broadcast_tensors_at(const xt_src *src, int n, const xt_tensor *tensors, xt_tensor *out);
 XT_API bool xt_meshgrid_at(const xt_src *src, int n, const xt_tensor *tensors, bool xy, xt_tensor *out);
 #define XT_DEFAULTS_xt_pad_opts(is)
@@ -99,7 +114,9 @@ typedef struct XT_OPTIONS_ xt_pad_opts {
 } xt_pad_opts;
 /* xt_pad(x, XT_LIST(1, 2, 3, 4)): 1 before and 2 after the last axis, 3 and 4 around the one before it; negative
  * amounts cut (constant mode only). */
-#define xt_pad(x, ...) XT_OPT2_(xt_pad_at, xt_pad_opts, x, __VA_ARGS__, )
+#define xt_pad(x, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_pad(x, amounts, ...): amounts is missing"), \
+     XT_OPT2_(xt_pad_at, xt_pad_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_pad_opts o);
 #define XT_DEFAULTS_xt_pad_sequence_opts(is)
 typedef struct XT_OPTIONS_ xt_pad_sequence_opts {
@@ -108,7 +125,9 @@ typedef struct XT_OPTIONS_ xt_pad_sequence_opts {
     double padding_value XT_ZERO; /* behind the end of shorter sequences */
 } xt_pad_sequence_opts;
 /* n sequences [T_i,...] of one dtype as one tensor, T the longest: xt_pad_sequence(3, parts, .batch_first = true) */
-#define xt_pad_sequence(n, ...) XT_OPT2_(xt_pad_sequence_at, xt_pad_sequence_opts, XT_NUMBER_(n), __VA_ARGS__, )
+#define xt_pad_sequence(n, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_pad_sequence(n, tensors, ...): tensors is missing"), \
+     XT_OPT2_(xt_pad_sequence_at, xt_pad_sequence_opts, XT_NUMBER_(n), __VA_ARGS__, ))
 XT_API xt_tensor xt_pad_sequence_at(const xt_src *src, int n, const xt_tensor *tensors, xt_pad_sequence_opts o);
 #define XT_DEFAULTS_xt_unfold_opts(is) is(stride, 1) is(dilation, 1)
 XT_DEFAULTS_OF(xt_unfold_opts)
@@ -119,11 +138,15 @@ typedef struct XT_OPTIONS_ xt_unfold_opts {
     int dilation XT_IS(xt_unfold_opts, dilation); /* from one element of a place to the next */
 } xt_unfold_opts;
 /* [N,C,H,W] -> [N, C KH KW, places] */
-#define xt_unfold(x, kernel_h, ...) XT_UNFOLD_(x, kernel_h, __VA_ARGS__, )
+#define xt_unfold(x, kernel_h, ...)                                                         \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_unfold(x, kernel_h, kernel_w, ...): kernel_w is missing"), \
+     XT_UNFOLD_(x, kernel_h, __VA_ARGS__, ))
 #define XT_UNFOLD_(x, kernel_h, kernel_w, ...) \
     xt_unfold_at(XT_HERE, x, XT_NUMBER_(kernel_h), XT_NUMBER_(kernel_w), XT_OPTS(xt_unfold_opts, __VA_ARGS__))
 /* The way back, places that overlap added: [N, C KH KW, places] -> [N,C,height,width]. */
-#define xt_fold(x, height, width, kernel_h, ...) XT_FOLD_(x, height, width, kernel_h, __VA_ARGS__, )
+#define xt_fold(x, height, width, kernel_h, ...)                                                         \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_fold(x, height, width, kernel_h, kernel_w, ...): kernel_w is missing"), \
+     XT_FOLD_(x, height, width, kernel_h, __VA_ARGS__, ))
 #define XT_FOLD_(x, height, width, kernel_h, kernel_w, ...)                                                   \
     xt_fold_at(XT_HERE, x, XT_NUMBER_(height), XT_NUMBER_(width), XT_NUMBER_(kernel_h), XT_NUMBER_(kernel_w), \
                XT_OPTS(xt_unfold_opts, __VA_ARGS__))
@@ -148,9 +171,13 @@ typedef struct XT_OPTIONS_ xt_grid_opts {
 } xt_grid_opts;
 /* x [N,C,H,W] at places grid [N,P,Q,2], (x, y) from -1 to 1 -> [N,C,P,Q]; the grid of affine maps theta [N,2,3] ->
  * [N,height,width,2]. */
-#define xt_grid_sample(x, ...) XT_OPT2_(xt_grid_sample_at, xt_grid_opts, x, __VA_ARGS__, )
+#define xt_grid_sample(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_grid_sample(x, grid, ...): grid is missing"), \
+     XT_OPT2_(xt_grid_sample_at, xt_grid_opts, x, __VA_ARGS__, ))
 /* xt_affine_grid(theta, height, width, align_corners = false) */
-#define xt_affine_grid(theta, height, ...) XT_AFFINE_GRID_(theta, height, __VA_ARGS__, false, )
+#define xt_affine_grid(theta, height, ...)                                                   \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_affine_grid(theta, height, width, ...): width is missing"), \
+     XT_AFFINE_GRID_(theta, height, __VA_ARGS__, false, ))
 #define XT_AFFINE_GRID_(theta, height, width, align_corners, ...) \
     (XT_LAST_(1, __VA_ARGS__), xt_affine_grid_at(XT_HERE, theta, XT_NUMBER_(height), XT_NUMBER_(width), align_corners))
 XT_API xt_tensor xt_grid_sample_at(const xt_src *src, xt_tensor x, xt_tensor grid, xt_grid_opts o);
@@ -170,19 +197,22 @@ XT_API xt_tensor xt_affine_grid_at(const xt_src *src, xt_tensor theta, int64_t h
 #define xt_diagonal(...) XT_FILL3_(XT_DIAGONAL_, 0, 0, 1, __VA_ARGS__)
 #define XT_DIAGONAL_(x, k, a, b, ...) \
     (XT_LAST_(0, __VA_ARGS__), xt_diagonal_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)))
-/* the last dim along a diagonal of two */
-/* xt_diag_embed(x, k = 0) */
-#define xt_diag_embed(...) XT_DIAG_EMBED_(__VA_ARGS__, 0, )
-#define XT_DIAG_EMBED_(x, k, ...) (XT_LAST_(1, __VA_ARGS__), xt_diag_embed_at(XT_HERE, x, XT_NUMBER_(k)))
+/* xt_diag_embed(x, k = 0, a = -2, b = -1): the last dim along a diagonal of two, which are axes a and b of the result
+ */
+#define xt_diag_embed(...) XT_FILL3_(XT_DIAG_EMBED_, 0, -2, -1, __VA_ARGS__)
+#define XT_DIAG_EMBED_(x, k, a, b, ...) \
+    (XT_LAST_(0, __VA_ARGS__), xt_diag_embed_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)))
 /* (n, tensors): matrices along a diagonal of zeros */
-#define xt_block_diag(n, ...) xt_block_diag_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__)
+#define xt_block_diag(n, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_block_diag(n, tensors, ...): tensors is missing"), \
+     xt_block_diag_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
 XT_API xt_tensor xt_block_diag_at(const xt_src *src, int n, const xt_tensor *tensors);
 #define xt_trace(x) xt_trace_at(XT_HERE, x)
 XT_API xt_tensor xt_tril_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_triu_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_diag_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_diagonal_at(const xt_src *src, xt_tensor x, int64_t k, int a, int b);
-XT_API xt_tensor xt_diag_embed_at(const xt_src *src, xt_tensor x, int64_t k);
+XT_API xt_tensor xt_diag_embed_at(const xt_src *src, xt_tensor x, int64_t k, int a, int b);
 XT_API xt_tensor xt_trace_at(const xt_src *src, xt_tensor x);
 
 #define xt_channel_shuffle(x, groups) \
@@ -192,11 +222,15 @@ XT_API xt_tensor xt_channel_shuffle_at(const xt_src *src, xt_tensor x, int64_t g
 /* --- Making --- */
 /* i64 [2,n]: rows and columns of the places on and below (above) diagonal k of a matrix, row by row */
 /* xt_tril_indices(rows, columns, k = 0) */
-#define xt_tril_indices(rows, ...) XT_TRIL_INDICES_(rows, __VA_ARGS__, 0, )
+#define xt_tril_indices(rows, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_tril_indices(rows, columns, ...): columns is missing"), \
+     XT_TRIL_INDICES_(rows, __VA_ARGS__, 0, ))
 #define XT_TRIL_INDICES_(rows, columns, k, ...) \
     (XT_LAST_(1, __VA_ARGS__), xt_tril_indices_at(XT_HERE, XT_NUMBER_(rows), XT_NUMBER_(columns), XT_NUMBER_(k)))
 /* xt_triu_indices(rows, columns, k = 0) */
-#define xt_triu_indices(rows, ...) XT_TRIU_INDICES_(rows, __VA_ARGS__, 0, )
+#define xt_triu_indices(rows, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_triu_indices(rows, columns, ...): columns is missing"), \
+     XT_TRIU_INDICES_(rows, __VA_ARGS__, 0, ))
 #define XT_TRIU_INDICES_(rows, columns, k, ...) \
     (XT_LAST_(1, __VA_ARGS__), xt_triu_indices_at(XT_HERE, XT_NUMBER_(rows), XT_NUMBER_(columns), XT_NUMBER_(k)))
 XT_API xt_tensor xt_tril_indices_at(const xt_src *src, int64_t rows, int64_t columns, int64_t k);
@@ -206,7 +240,9 @@ XT_API xt_tensor xt_triu_indices_at(const xt_src *src, int64_t rows, int64_t col
     xt_range_at(XT_HERE, XT_NUMBER_(start), XT_NUMBER_(stop), XT_NUMBER_(step), XT_DTYPE_(dtype))
 /* both ends included */
 /* xt_linspace(start, stop, n, dtype = XT_F32) */
-#define xt_linspace(start, stop, ...) XT_LINSPACE_(start, stop, __VA_ARGS__, XT_F32, )
+#define xt_linspace(start, stop, ...)                                           \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_linspace(start, stop, n, ...): n is missing"), \
+     XT_LINSPACE_(start, stop, __VA_ARGS__, XT_F32, ))
 #define XT_LINSPACE_(start, stop, n, dtype, ...) \
     (XT_LAST_(1, __VA_ARGS__),                   \
      xt_linspace_at(XT_HERE, XT_NUMBER_(start), XT_NUMBER_(stop), XT_NUMBER_(n), XT_DTYPE_(dtype)))
@@ -240,7 +276,9 @@ XT_API xt_tensor xt_full_like_at(const xt_src *src, xt_tensor x, double value);
     xt_index_select_at(XT_HERE, x, XT_NUMBER_(axis), index) /* slices, index [n] \
                                                              */
 /* x[i, j, ...] with n index tensors for the first n axes; negative: from the end */
-#define xt_index(x, n, ...) xt_index_at(XT_HERE, x, XT_NUMBER_(n), __VA_ARGS__)
+#define xt_index(x, n, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_index(x, n, indices, ...): indices is missing"), \
+     xt_index_at(XT_HERE, x, XT_NUMBER_(n), __VA_ARGS__))
 XT_API xt_tensor xt_gather_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index);
 XT_API xt_tensor xt_take_along_axis_at(const xt_src *src, xt_tensor x, xt_tensor index, int axis);
 XT_API xt_tensor xt_index_select_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index);
@@ -271,7 +309,9 @@ XT_API xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, 
                                       xt_reduction how, xt_scatter_opts o);
 /* slices times alpha added */
 /* xt_index_add(x, axis, index, updates, alpha = 1) */
-#define xt_index_add(x, axis, index, ...) XT_INDEX_ADD_(x, axis, index, __VA_ARGS__, 1, )
+#define xt_index_add(x, axis, index, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_index_add(x, axis, index, updates, ...): updates is missing"), \
+     XT_INDEX_ADD_(x, axis, index, __VA_ARGS__, 1, ))
 #define XT_INDEX_ADD_(x, axis, index, updates, alpha, ...) \
     (XT_LAST_(1, __VA_ARGS__), xt_index_add_at(XT_HERE, x, XT_NUMBER_(axis), index, updates, XT_NUMBER_(alpha)))
 #define xt_index_copy(x, axis, index, updates) xt_index_copy_at(XT_HERE, x, XT_NUMBER_(axis), index, updates)
@@ -294,8 +334,9 @@ typedef struct XT_OPTIONS_ xt_index_put_opts {
     bool accumulate XT_ZERO; /* add instead of replace */
 } xt_index_put_opts;
 /* x[i, j, ...] = values; indices XT_TENSORS(i, j) */
-#define xt_index_put(x, n, indices, ...) \
-    XT_OPT4_(xt_index_put_at, xt_index_put_opts, x, XT_NUMBER_(n), indices, __VA_ARGS__, )
+#define xt_index_put(x, n, indices, ...)                                                     \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_index_put(x, n, indices, values, ...): values is missing"), \
+     XT_OPT4_(xt_index_put_at, xt_index_put_opts, x, XT_NUMBER_(n), indices, __VA_ARGS__, ))
 XT_API xt_tensor xt_index_put_at(const xt_src *src, xt_tensor x, int n, const xt_tensor *indices, xt_tensor values,
                                  xt_index_put_opts o);
 /* value where the bool mask is true */

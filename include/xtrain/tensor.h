@@ -227,7 +227,8 @@ static inline xt_tensor xt_from_array_(const xt_src *src, xt_array_ x) {
 XT_API xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, int rank, const int64_t *dims);
 /* as xt_from_array, with the dims as an array [rank], of which some may be 0 */
 #define xt_from_data(data, dtype, rank, dims) xt_from_data_at(XT_HERE, data, XT_DTYPE_(dtype), XT_NUMBER_(rank), dims)
-#define xt_full(value, ...) XT_FULL_(value, __VA_ARGS__, 0)
+#define xt_full(value, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_full(value, dtype, ...): dtype is missing"), XT_FULL_(value, __VA_ARGS__, 0))
 #define XT_FULL_(value, dtype, ...) xt_full_at(XT_HERE, XT_NUMBER_(value), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define xt_zeros(...) XT_FULL_(0, __VA_ARGS__, 0)
 #define xt_ones(...) XT_FULL_(1, __VA_ARGS__, 0)
@@ -475,10 +476,14 @@ XT_API xt_tensor xt_where_of_scalar_at(const xt_src *src, xt_tensor cond, double
 XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 
 /* --- Shape ops. Axes may be negative. --- */
-#define xt_reshape(x, ...) xt_reshape_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0)) /* one dim may be -1 */
-/* xt_flatten(x, from = 0): dims from..end become one */
-#define xt_flatten(...) XT_FLATTEN_(__VA_ARGS__, 0, )
-#define XT_FLATTEN_(x, from, ...) (XT_LAST_(1, __VA_ARGS__), xt_flatten_at(XT_HERE, x, XT_NUMBER_(from)))
+/* one dim may be -1 */
+#define xt_reshape(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_reshape(x, dims, ...): dims is missing"), \
+     xt_reshape_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0)))
+/* xt_flatten(x, from = 0, to = -1): dims from..to become one */
+#define xt_flatten(...) XT_FILL2_(XT_FLATTEN_, 0, -1, __VA_ARGS__)
+#define XT_FLATTEN_(x, from, to, ...) \
+    (XT_LAST_(0, __VA_ARGS__), xt_flatten_at(XT_HERE, x, XT_NUMBER_(from), XT_NUMBER_(to)))
 #define xt_transpose(x, a, b) xt_transpose_at(XT_HERE, x, XT_NUMBER_(a), XT_NUMBER_(b)) /* swaps two axes */
 /* xt_permute(x, 1, 0, 2) */
 #define xt_permute(x, ...)                                                                  \
@@ -491,15 +496,19 @@ XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 #define xt_slice(x, axis, start, stop) \
     xt_slice_at(XT_HERE, x, XT_NUMBER_(axis), XT_NUMBER_(start), XT_NUMBER_(stop)) /* negative counts from the end */
 /* (n, tensors, axis); XT_TENSORS(x, y) of lists.h is an array */
-#define xt_concat(n, ...) (XT_NO_DTYPE_(__VA_ARGS__), xt_concat_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
-#define xt_broadcast_to(x, ...) xt_broadcast_to_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0))
+#define xt_concat(n, ...)                                                                                        \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_concat(n, tensors, axis, ...): tensors is missing"), XT_NO_DTYPE_(__VA_ARGS__), \
+     xt_concat_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
+#define xt_broadcast_to(x, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_broadcast_to(x, dims, ...): dims is missing"), \
+     xt_broadcast_to_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0)))
 #define xt_unsqueeze(x, axis) xt_unsqueeze_at(XT_HERE, x, XT_NUMBER_(axis))
 /* xt_squeeze(x, axis): a dim of 1 goes, another stays; xt_squeeze(x): all of 1 go */
 #define xt_squeeze(...) XT_FILL_BY_(__VA_ARGS__, , , , XT_SQUEEZE_AXIS_, XT_SQUEEZE_ALL_, )(__VA_ARGS__)
 #define XT_SQUEEZE_AXIS_(x, axis) xt_squeeze_at(XT_HERE, x, XT_NUMBER_(axis))
 #define XT_SQUEEZE_ALL_(x) xt_squeeze_all_at(XT_HERE, x)
 XT_API xt_tensor xt_reshape_at(const xt_src *src, xt_tensor x, const int64_t *dims);
-XT_API xt_tensor xt_flatten_at(const xt_src *src, xt_tensor x, int from);
+XT_API xt_tensor xt_flatten_at(const xt_src *src, xt_tensor x, int from, int to);
 XT_API xt_tensor xt_transpose_at(const xt_src *src, xt_tensor x, int a, int b);
 XT_API xt_tensor xt_permute_at(const xt_src *src, xt_tensor x, int n, const int *perm);
 XT_API xt_tensor xt_slice_at(const xt_src *src, xt_tensor x, int axis, int64_t start, int64_t stop);
@@ -530,7 +539,7 @@ XT_API xt_tensor xt_squeeze_all_at(const xt_src *src, xt_tensor x);
 #define xt_argmax(...) XT_ARG_(xt_argmax_at, __VA_ARGS__)
 #define XT_ARG_(fn, ...) XT_FILL_BY_(__VA_ARGS__, , , , XT_ARG_AXIS_, XT_ARG_ALL_, )(fn, __VA_ARGS__)
 #define XT_ARG_AXIS_(fn, x, axis) fn(XT_HERE, x, XT_NUMBER_(axis))
-#define XT_ARG_ALL_(fn, x) fn(XT_HERE, xt_flatten_at(XT_HERE, x, 0), 0)
+#define XT_ARG_ALL_(fn, x) fn(XT_HERE, xt_flatten_at(XT_HERE, x, 0, -1), 0)
 XT_API xt_tensor xt_sum_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_mean_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_max_at(const xt_src *src, xt_tensor x);
@@ -549,7 +558,9 @@ XT_API xt_tensor xt_matmul_at(const xt_src *src, xt_tensor x, xt_tensor y);
 #define xt_softmax(x, axis) xt_softmax_at(XT_HERE, x, XT_NUMBER_(axis))
 #define xt_log_softmax(x, axis) xt_log_softmax_at(XT_HERE, x, XT_NUMBER_(axis))
 /* xt_one_hot(labels, classes, dtype = XT_I64) */
-#define xt_one_hot(labels, ...) XT_ONE_HOT_(labels, __VA_ARGS__, XT_I64, )
+#define xt_one_hot(labels, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_one_hot(labels, classes, ...): classes is missing"), \
+     XT_ONE_HOT_(labels, __VA_ARGS__, XT_I64, ))
 #define XT_ONE_HOT_(labels, classes, dtype, ...) \
     (XT_LAST_(1, __VA_ARGS__), xt_one_hot_at(XT_HERE, labels, XT_NUMBER_(classes), XT_DTYPE_(dtype)))
 /* rows: [V,D], int [...] -> [...,D] */
@@ -614,7 +625,9 @@ typedef struct XT_OPTIONS_ xt_grad_of_opts {
     xt_switch allow_unused XT_ZERO;
 } xt_grad_of_opts;
 /* xt_grad_of(loss, 2, tensors, out_grads, .create_graph = XT_ON) */
-#define xt_grad_of(root, n, ...) XT_GRAD_OF_(root, n, __VA_ARGS__, )
+#define xt_grad_of(root, n, ...)                                                                  \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_grad_of(root, n, tensors, out_grads, ...): tensors is missing"), \
+     XT_GRAD_OF_(root, n, __VA_ARGS__, ))
 #define XT_GRAD_OF_(root, n, tensors, out_grads, ...) \
     xt_grad_of_at(XT_HERE, root, XT_NUMBER_(n), tensors, out_grads, XT_OPTS(xt_grad_of_opts, __VA_ARGS__))
 XT_API bool xt_grad_of_at(const xt_src *src, xt_tensor root, int n, const xt_tensor *tensors, xt_tensor *out_grads,

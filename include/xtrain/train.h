@@ -241,7 +241,8 @@ XT_API void xt_trainer_add(xt_trainer *t, xt_callback *c); /* takes c over */
  * On return everything has run and is written, and the cost summary is printed: main may end with `return xt_fit(...)`.
  * Calling it again goes on from where it stopped. The task is copied: what its `user` points to is the caller's, as
  * long as t is. */
-#define xt_fit(t, task, ...) XT_FIT_(t, task, __VA_ARGS__, NULL, )
+#define xt_fit(t, task, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_fit(t, task, train, ...): train is missing"), XT_FIT_(t, task, __VA_ARGS__, NULL, ))
 #define XT_FIT_(t, task, train, val, ...) xt_fit_at(XT_HERE, t, task, sizeof(xt_task), train, val)
 /* task_size: of the task as the program knows it, which may be an older or a newer header's */
 XT_API XT_CHECK int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size, xt_loader *train,
@@ -291,9 +292,15 @@ typedef struct xt_data_module {
 /* (t, &task, &data): xt_fit_data, xt_validate_data, xt_test_data and xt_predict_data are xt_fit, xt_validate, xt_test
  * and xt_predict with a data module's loaders, freed behind it. The module is the caller's; its `user` must live as
  * long as t where it has save_state. */
-#define xt_fit_data(t, task, ...) xt_fit_data_at(XT_HERE, t, task, sizeof(xt_task), __VA_ARGS__)
-#define xt_validate_data(t, task, ...) xt_validate_data_at(XT_HERE, t, task, sizeof(xt_task), __VA_ARGS__)
-#define xt_test_data(t, task, ...) xt_test_data_at(XT_HERE, t, task, sizeof(xt_task), __VA_ARGS__)
+#define xt_fit_data(t, task, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_fit_data(t, task, data, ...): data is missing"), \
+     xt_fit_data_at(XT_HERE, t, task, sizeof(xt_task), __VA_ARGS__))
+#define xt_validate_data(t, task, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_validate_data(t, task, data, ...): data is missing"), \
+     xt_validate_data_at(XT_HERE, t, task, sizeof(xt_task), __VA_ARGS__))
+#define xt_test_data(t, task, ...)                                                 \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_test_data(t, task, data, ...): data is missing"), \
+     xt_test_data_at(XT_HERE, t, task, sizeof(xt_task), __VA_ARGS__))
 #define xt_predict_data(t, task, data, fn, user) xt_predict_data_at(XT_HERE, t, task, sizeof(xt_task), data, fn, user)
 XT_API XT_CHECK int xt_fit_data_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
                                    const xt_data_module *data);

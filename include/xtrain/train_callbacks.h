@@ -149,7 +149,8 @@ typedef struct XT_OPTIONS_ xt_lr_find_opts {
     /* default off: rates rise by equal factors; on: by equal amounts, for a range of one order of magnitude or less */
     xt_switch linear XT_ZERO;
 } xt_lr_find_opts;
-#define xt_lr_find(task, ...) XT_LR_FIND_(task, __VA_ARGS__, )
+#define xt_lr_find(task, ...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_lr_find(task, loader, ...): loader is missing"), XT_LR_FIND_(task, __VA_ARGS__, ))
 #define XT_LR_FIND_(task, loader, ...) \
     xt_lr_find_at(XT_HERE, task, sizeof(xt_task), loader, XT_OPTS(xt_lr_find_opts, __VA_ARGS__))
 XT_API double xt_lr_find_at(const xt_src *src, const xt_task *task, size_t task_size, xt_loader *loader,

@@ -68,7 +68,9 @@ typedef struct XT_OPTIONS_ xt_vmap_opts {
     const int *out_axes XT_ZERO; /* [n_out]: where they are to lie; default 0 of each */
     void *user XT_ZERO; /* passed to fn */
 } xt_vmap_opts;
-#define xt_vmap(fn, n_in, in, n_out, ...) XT_VMAP_(fn, n_in, in, n_out, __VA_ARGS__, )
+#define xt_vmap(fn, n_in, in, n_out, ...)                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_vmap(fn, n_in, in, n_out, out, ...): out is missing"), \
+     XT_VMAP_(fn, n_in, in, n_out, __VA_ARGS__, ))
 #define XT_VMAP_(fn, n_in, in, n_out, out, ...) \
     xt_vmap_at(XT_HERE, fn, XT_NUMBER_(n_in), in, XT_NUMBER_(n_out), out, XT_OPTS(xt_vmap_opts, __VA_ARGS__))
 XT_API bool xt_vmap_at(const xt_src *src, xt_fn fn, int n_in, const xt_tensor *in, int n_out, xt_tensor *out,
@@ -97,8 +99,9 @@ typedef struct XT_OPTIONS_ xt_custom_grad_opts {
     int saved XT_ZERO; /* how many tensors forward saves */
     void *user XT_ZERO; /* passed to both */
 } xt_custom_grad_opts;
-#define xt_custom_grad(forward, backward, n_in, in, n_out, ...) \
-    XT_CUSTOM_GRAD_(forward, backward, n_in, in, n_out, __VA_ARGS__, )
+#define xt_custom_grad(forward, backward, n_in, in, n_out, ...)                                               \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_custom_grad(forward, backward, n_in, in, n_out, out, ...): out is missing"), \
+     XT_CUSTOM_GRAD_(forward, backward, n_in, in, n_out, __VA_ARGS__, ))
 #define XT_CUSTOM_GRAD_(forward, backward, n_in, in, n_out, out, ...)                           \
     xt_custom_grad_at(XT_HERE, forward, backward, XT_NUMBER_(n_in), in, XT_NUMBER_(n_out), out, \
                       XT_OPTS(xt_custom_grad_opts, __VA_ARGS__))

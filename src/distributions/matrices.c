@@ -164,7 +164,7 @@ static ir_value *wishart_draw(dist_args *a, bool grad) {
     diagonal.t = half->type;
     ir_value *l = dist_log_gamma_draw(&diagonal, half, grad);
     ir_value *root = ir_exponential(diagonal.b, ex_times(diagonal.b, ex_plus(diagonal.b, l, M_LN2), 0.5));
-    xt_tensor on = xt_diag_embed_at(a->src, of(a, root), 0);
+    xt_tensor on = xt_diag_embed_at(a->src, of(a, root), 0, -2, -1);
     a->b = lazy_begin(a->src);
     ir_value *z = dist_normals(a);
     xt_tensor noise = xt_add_at(a->src, xt_tril_at(a->src, of(a, z), -1), on);
@@ -284,7 +284,7 @@ static ir_value *lkj_draw(dist_args *a, bool grad) {
     ir_value *below = taken(a, sum(a, xt_mul_at(a->src, w, w), 1));
     b = a->b;
     ir_value *rest = ir_maximum(b, ex_plus(b, ir_negate(b, below), 1), ex_num(b, below, 0x1p-126));
-    xt_tensor diagonal = xt_diag_embed_at(a->src, of(a, ir_sqrt(b, rest)), 0);
+    xt_tensor diagonal = xt_diag_embed_at(a->src, of(a, ir_sqrt(b, rest)), 0, -2, -1);
     return taken(a, xt_add_at(a->src, w, diagonal));
 }
 static ir_value *lkj_log_prob(dist_args *a, ir_value *x) {

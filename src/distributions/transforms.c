@@ -84,7 +84,7 @@ static xt_tensor stick_slope(const xt_src *src, xt_tensor x, xt_tensor y) {
 
 /* --- matrices --- */
 static xt_tensor lower_with(const xt_src *src, xt_tensor x, xt_tensor on) {
-    return xt_add_at(src, xt_tril_at(src, x, -1), xt_diag_embed_at(src, on, 0));
+    return xt_add_at(src, xt_tril_at(src, x, -1), xt_diag_embed_at(src, on, 0, -2, -1));
 }
 static xt_tensor lower_forward(const xt_src *src, xt_tensor x) {
     return lower_with(src, x, xt_exp_at(src, diagonal(src, x)));
@@ -104,7 +104,7 @@ static xt_tensor definite_inverse(const xt_src *src, xt_tensor y) {
 /* [...,n (n-1) / 2] as the numbers below the diagonal, row by row; and back. */
 static xt_tensor below_of(const xt_src *src, xt_tensor x, int64_t n, int64_t k) {
     xt_tensor at = xt_tril_indices_at(src, n, n, k);
-    xt_tensor flat = xt_flatten_at(src, x, -2);
+    xt_tensor flat = xt_flatten_at(src, x, -2, -1);
     xt_tensor place = xt_add_at(src, times(src, xt_select_at(src, at, 0, 0), (double)n), xt_select_at(src, at, 0, 1));
     return xt_index_select_at(src, flat, -1, place);
 }

@@ -144,7 +144,11 @@ static ir_value *d_divide(ir_builder *b, int i, ir_value *x, ir_value *y, ir_val
 static ir_value *d_power(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d) {
     ir_value *one = ir_splat(b, x->type, 1);
     if (i == 1) {
-        ir_value *log_x = ir_log(b, ir_select(b, ir_compare(b, IR_EQ, x, grad_zeros(b, x->type)), one, x));
+        /* 0^y is 0 for every y above 0, and infinite below, where it falls without bound. Complex y have no order. */
+        ir_value *level = ir_compare(b, IR_EQ, x, grad_zeros(b, x->type));
+        if (!ir_dtype_is_complex(y->type->dtype))
+            level = ir_and(b, level, ir_compare(b, IR_GE, y, grad_zeros(b, y->type)));
+        ir_value *log_x = ir_log(b, ir_select(b, level, one, x));
         return ir_multiply(b, d, ir_multiply(b, r, log_x));
     }
     double k;

@@ -56,7 +56,7 @@ static xt_tensor sums_of(const xt_src *src, xt_tensor scores, xt_tensor truth, x
     xt_tensor parts[4] = {xt_sum_axis_at(src, xt_mul_at(src, above, is), 0),
                           xt_sum_axis_at(src, xt_mul_at(src, above, not ), 0), xt_sum_axis_at(src, truth, 0),
                           xt_sum_axis_at(src, xt_squeeze_at(src, not, -1), 0)};
-    for (int i = 0; i < 4; i++) parts[i] = xt_flatten_at(src, parts[i], 0);
+    for (int i = 0; i < 4; i++) parts[i] = xt_flatten_at(src, parts[i], 0, -1);
     return xt_concat_at(src, 4, parts, 0);
 }
 

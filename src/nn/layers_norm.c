@@ -43,7 +43,7 @@ static bool last_dims(const ir_type *t, int k, int64_t *dims, int64_t *elements)
 
 static xt_tensor flat_tail(const xt_src *src, xt_tensor x, const ir_type *t, int k, xt_dtype d) {
     xt_tensor h = xt_cast_at(src, x, d);
-    return k > 1 ? xt_flatten_at(src, h, (int)t->rank - k) : h;
+    return k > 1 ? xt_flatten_at(src, h, (int)t->rank - k, -1) : h;
 }
 
 xt_tensor xt_layer_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o) {

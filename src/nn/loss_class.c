@@ -203,6 +203,11 @@ xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor lab
     return probabilities ? from_probabilities(&c, log_probs, &o) : from_labels(&c, log_probs, &o);
 }
 
+/* max(0, x) without a slope at 0, as PyTorch's kernels of these two have it; a NaN stays. */
+static ir_value *above(ir_builder *b, ir_value *x) {
+    return loss_where(b, IR_LE, x, 0, loss_splat(b, x, 0), x);
+}
+
 xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multi_margin_opts o) {
     classes c = {0};
     if (!open_classes(&c, src, "xt_multi_margin_loss", x, labels, o.weight, XT_AXIS_AUTO, false) ||
@@ -215,7 +220,7 @@ xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labe
     ir_builder *b = c.l.b;
     ir_value *mask = mask_of(&c), *own = spread(&c, masked_sum(&c, mask, c.x));
     ir_value *gap = ir_subtract(b, c.x, own);
-    ir_value *short_by = loss_positive(b, ir_add(b, gap, ex_of(b, gap, loss_given(&c.l, gap, o.margin))));
+    ir_value *short_by = above(b, ir_add(b, gap, ex_of(b, gap, loss_given(&c.l, gap, o.margin))));
     if (o.p == 2) short_by = ir_multiply(b, short_by, short_by);
     if (c.weight) short_by = ir_multiply(b, short_by, spread(&c, masked_sum(&c, mask, c.weight)));
     ir_value *each = loss_sum_axis(b, ir_select(b, mask, loss_splat(b, short_by, 0), short_by), c.axis);
@@ -245,11 +250,19 @@ xt_tensor xt_multilabel_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor
         return l.failed;
     if (!(y = lazy_value(labels))) return lazy_wrap(NULL, l.what);
     const ir_type *t = v[0]->type;
+    bool one_row = t->rank == 1 && y->type->rank == 1;
+    if (one_row) {
+        v[0] = ir_reshape(l.b, v[0], 2, (int64_t[]){1, t->dims[0]});
+        y = ir_reshape(l.b, y, 2, (int64_t[]){1, y->type->dims[0]});
+        if (!v[0] || !y) return lazy_wrap(NULL, l.what);
+        t = v[0]->type;
+    }
     if (t->rank != 2 || y->type->rank != 2 || memcmp(t->dims, y->type->dims, 2 * sizeof *t->dims) != 0 ||
         !ir_dtype_is_signed(y->type->dtype) || ir_dtype_is_float(y->type->dtype) || t->count == 0)
-        return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "%s: x %s and labels %s %s: both [N,C], labels signed integers that end at a negative one",
-                          l.what, ops_shape(t, &sx), xt_dtype_name(y->type->dtype), ops_shape(y->type, &sy));
+        return lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "%s: x %s and labels %s %s: both [N,C] or [C], labels signed integers that end at a negative one", l.what,
+            ops_shape(t, &sx), xt_dtype_name(y->type->dtype), ops_shape(y->type, &sy));
     const lazy_classes known = {
         .what = l.what, .src = src_intern(src), .first = INT64_MIN, .count = t->dims[1], .ignore = INT64_MIN};
     if (!lazy_labels_fit(&known, y)) return lazy_failed_tensor(src);
@@ -270,7 +283,8 @@ xt_tensor xt_multilabel_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor
             ? ir_multiply(b, ir_broadcast_in_dim(b, used, full, 2, middle),
                           ir_subtract(b, ir_splat(b, full, 1), ir_broadcast_in_dim(b, target, full, 2, last)))
             : NULL;
-    ir_value *terms = ir_multiply(b, loss_positive(b, gap), counts);
+    ir_value *terms = ir_multiply(b, above(b, gap), counts);
     ir_value *each = terms ? ir_reduce(b, OP_add, terms, 2, both) : NULL;
+    if (one_row && each) each = ir_reshape(b, each, 0, NULL);
     return loss_close(&l, loss_times(b, each, 1.0 / (double)k), o.reduction);
 }

@@ -257,6 +257,16 @@ ir_value *ops_places(ir_builder *b, const ir_type *like, const ir_type *x, int64
     return like->rank == 1 ? at[0] : ir_concatenate(b, like->rank, at, (int64_t)like->rank);
 }
 
+/* An array without elements is given one along each empty dim: slices of one element do not fit into it, and none is
+ * read where the result is empty too. */
+ir_value *ops_gather(ir_builder *b, ir_value *x, ir_value *index, const ir_gather_dims *d, const int64_t *sizes) {
+    int64_t none[XT_MAX_RANK] = {0}, behind[XT_MAX_RANK] = {0};
+    if (!x || !index) return NULL;
+    for (uint32_t i = 0; i < x->type->rank; i++) behind[i] = x->type->dims[i] == 0 && sizes[i] == 1;
+    if (x->type->count == 0) x = ir_pad(b, x, ir_splat(b, ir_scalar(x->type->dtype), 0), none, behind, none);
+    return ir_gather(b, x, index, d, sizes, false);
+}
+
 ir_value *ops_gather_axis(ir_builder *b, ir_value *x, int64_t axis, ir_value *index) {
     if (!x || !index) return NULL;
     static const int64_t ones[XT_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1}, all[XT_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -264,7 +274,7 @@ ir_value *ops_gather_axis(ir_builder *b, ir_value *x, int64_t axis, ir_value *in
     ir_value *at = ops_places(b, index->type, x->type, axis, index);
     ir_gather_dims d = {
         .n_collapsed = rank, .collapsed = all, .n_index_map = rank, .index_map = all, .index_vector_dim = rank};
-    return ir_gather(b, x, at, &d, ones, false);
+    return ops_gather(b, x, at, &d, ones);
 }
 
 ir_value *ops_unsqueeze(ir_builder *b, ir_value *x, int64_t axis) {

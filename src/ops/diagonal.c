@@ -69,7 +69,7 @@ ir_value *ops_diagonal(ir_builder *b, ir_value *x, int64_t a, int64_t c, int64_t
                         .n_index_map = 2,
                         .index_map = place,
                         .index_vector_dim = 1};
-    return ir_gather(b, x, ir_concatenate(b, 2, at, 1), &d, sizes, false);
+    return ops_gather(b, x, ir_concatenate(b, 2, at, 1), &d, sizes);
 }
 
 static bool two_axes(const xt_src *src, const char *what, const ir_type *t, int a, int c, int64_t out_axes[2],
@@ -115,15 +115,22 @@ static ir_value *embed(const xt_src *src, const char *what, ir_builder *b, ir_va
     return wide ? ex_keep(b, band(b, t, (int64_t)rank - 1, (int64_t)rank, IR_EQ, offset), wide, 0) : NULL;
 }
 
-xt_tensor xt_diag_embed_at(const xt_src *src, xt_tensor x, int64_t offset) {
+xt_tensor xt_diag_embed_at(const xt_src *src, xt_tensor x, int64_t offset, int a, int c) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
+    int64_t axes[2], from[XT_MAX_RANK];
+    xt_tensor failed;
     ops_text shape;
     if (!v) return lazy_wrap(NULL, "xt_diag_embed");
     if (v->type->rank < 1 || v->type->rank >= XT_MAX_RANK)
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_diag_embed: x %s: from 1 to %d dims are needed",
                           ops_shape(v->type, &shape), XT_MAX_RANK - 1);
-    return lazy_wrap(embed(src, "xt_diag_embed", b, v, offset), "xt_diag_embed");
+    v = embed(src, "xt_diag_embed", b, v, offset);
+    if (!v) return lazy_wrap(NULL, "xt_diag_embed");
+    if (!two_axes(src, "xt_diag_embed", v->type, a, c, axes, &failed)) return failed;
+    int64_t rank = v->type->rank, batch = 0;
+    for (int64_t i = 0; i < rank; i++) from[i] = i == axes[0] ? rank - 2 : i == axes[1] ? rank - 1 : batch++;
+    return lazy_wrap(ir_transpose(b, v, (size_t)rank, from), "xt_diag_embed");
 }
 
 xt_tensor xt_diag_at(const xt_src *src, xt_tensor x, int64_t offset) {

@@ -46,7 +46,7 @@ static ir_value *pixels(sampler *s, ir_value *iy, ir_value *ix) {
                         .n_index_map = 3,
                         .index_map = axes,
                         .index_vector_dim = 3};
-    ir_value *v = ir_gather(b, s->x, ir_concatenate(b, 3, at, 3), &d, sizes, false);
+    ir_value *v = ops_gather(b, s->x, ir_concatenate(b, 3, at, 3), &d, sizes);
     return v ? ex_keep(b, ops_spread(b, inside, v->type, 3), v, 0) : NULL;
 }
 

@@ -297,7 +297,7 @@ xt_tensor xt_index_select_at(const xt_src *src, xt_tensor x, int axis, xt_tensor
                         .n_index_map = 1,
                         .index_map = &a,
                         .index_vector_dim = 1};
-    return lazy_wrap(ir_gather(b, v, i, &d, sizes, false), what);
+    return lazy_wrap(ops_gather(b, v, i, &d, sizes), what);
 }
 
 /* x with slices of `updates` added or put in along an axis. */
@@ -437,7 +437,7 @@ xt_tensor xt_index_at(const xt_src *src, xt_tensor x, int n, const xt_tensor *in
                         .n_index_map = (size_t)n,
                         .index_map = every,
                         .index_vector_dim = (int64_t)at->type->rank - 1};
-    return lazy_wrap(ir_gather(b, v, at, &d, sizes, false), "xt_index");
+    return lazy_wrap(ops_gather(b, v, at, &d, sizes), "xt_index");
 }
 
 xt_tensor xt_index_put_at(const xt_src *src, xt_tensor x, int n, const xt_tensor *indices, xt_tensor values,
@@ -577,8 +577,8 @@ xt_tensor xt_masked_scatter_at(const xt_src *src, xt_tensor x, xt_tensor mask, x
     ir_value *vx = lazy_value(x), *vm = lazy_value(mask), *vs = lazy_value(source);
     if (!vx || !vm || !vs) return lazy_wrap(NULL, what);
     xt_tensor full = lazy_wrap(ops_copy(b, ops_broadcast(b, vm, rank, dims)), what);
-    xt_tensor number = xt_add_scalar_at(src, xt_cumsum_at(src, xt_flatten_at(src, full, 0), 0), -1);
-    xt_tensor taken = xt_take_at(src, xt_flatten_at(src, source, 0), number);
+    xt_tensor number = xt_add_scalar_at(src, xt_cumsum_at(src, xt_flatten_at(src, full, 0, -1), 0), -1);
+    xt_tensor taken = xt_take_at(src, xt_flatten_at(src, source, 0, -1), number);
     return xt_where_at(src, full, xt_view_as_at(src, taken, x), x);
 }
 

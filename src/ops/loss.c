@@ -131,5 +131,5 @@ xt_tensor ops_take(const xt_src *src, const char *what, xt_tensor table, xt_tens
                         .n_index_map = 1,
                         .index_map = &zero,
                         .index_vector_dim = (int64_t)ti->rank};
-    return lazy_wrap(ir_gather(b, x, at, &d, sizes, false), what);
+    return lazy_wrap(ops_gather(b, x, at, &d, sizes), what);
 }

@@ -147,7 +147,7 @@ xt_tensor xt_cartesian_prod_at(const xt_src *src, int n, const xt_tensor *tensor
     if (n == 1)
         y = xt_reshape_at(src, tensors[0], (int64_t[]){-1, 0});
     else {
-        for (int i = 0; ok && i < n; i++) parts[i] = xt_flatten_at(src, parts[i], 0);
+        for (int i = 0; ok && i < n; i++) parts[i] = xt_flatten_at(src, parts[i], 0, -1);
         y = ok ? xt_stack_at(src, n, parts, 1) : lazy_failed_tensor(src);
     }
     base_free(parts);

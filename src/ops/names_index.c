@@ -45,7 +45,7 @@ xt_tensor xt_combinations_at(const xt_src *src, xt_tensor x, int r, bool with_re
         for (int i = 0; i < r; i++) columns[i] = none;
         return xt_concat_at(src, r, columns, 1);
     }
-    xt_tensor flat = xt_flatten_at(src, chosen(src, n, r, with_replacement, count), 0);
+    xt_tensor flat = xt_flatten_at(src, chosen(src, n, r, with_replacement, count), 0, -1);
     return xt_reshape_at(src, xt_index_select_at(src, x, 0, flat), (int64_t[]){count, r, 0});
 }
 
@@ -59,8 +59,8 @@ xt_tensor xt_put_at(const xt_src *src, xt_tensor x, xt_tensor index, xt_tensor v
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "%s: x %s, index %s %s, values %s: expected elements, integers, and a value for each index",
                           what, ops_shape(t, &sx), xt_dtype_name(i->dtype), ops_shape(i, &si), ops_shape(v, &sv));
-    xt_tensor at = xt_flatten_at(src, index, 0);
-    xt_tensor r = xt_index_put_at(src, xt_flatten_at(src, x, 0), 1, &at, xt_flatten_at(src, values, 0), o);
+    xt_tensor at = xt_flatten_at(src, index, 0, -1);
+    xt_tensor r = xt_index_put_at(src, xt_flatten_at(src, x, 0, -1), 1, &at, xt_flatten_at(src, values, 0, -1), o);
     return xt_view_as_at(src, r, x);
 }
 

@@ -189,9 +189,8 @@ xt_tensor xt_pdist_at(const xt_src *src, xt_tensor x, double p) {
     const ir_type *t = lazy_type(x);
     ops_text text;
     if (!t) return x;
-    if (t->rank != 2 || t->dims[0] < 2)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_pdist: x is %s: expected [n,d] with at least two rows",
-                          ops_shape(t, &text));
+    if (t->rank != 2)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_pdist: x is %s: expected [n,d]", ops_shape(t, &text));
     /* of the pairs alone: a distance of a row to itself has no slope */
     xt_tensor pairs = xt_triu_indices_at(src, t->dims[0], t->dims[0], 1);
     xt_tensor a = xt_index_select_at(src, x, 0, xt_select_at(src, pairs, 0, 0));

@@ -111,6 +111,8 @@ bool ops_axes(const xt_src *src, const char *what, const ir_type *t, xt_list axe
               xt_tensor *out);
 /* [like..., rank] start indices into x: positions along every axis but one, where `index` (of like's dims) says. */
 ir_value *ops_places(ir_builder *b, const ir_type *like, const ir_type *x, int64_t axis, ir_value *index);
+/* stablehlo.gather, of arrays without elements too. */
+ir_value *ops_gather(ir_builder *b, ir_value *x, ir_value *index, const ir_gather_dims *d, const int64_t *sizes);
 /* The elements of x that index names along an axis; index has x's dims except in that axis, or smaller ones. */
 ir_value *ops_gather_axis(ir_builder *b, ir_value *x, int64_t axis, ir_value *index);
 

@@ -247,6 +247,6 @@ xt_tensor xt_global_pool_at(const xt_src *src, bool average, xt_tensor x) {
                  : lazy_wrap(lazy_value(x), what);
     }
     if (t->rank == 2) return x;
-    xt_tensor flat = xt_flatten_at(src, x, 2);
+    xt_tensor flat = xt_flatten_at(src, x, 2, -1);
     return average ? xt_mean_axis_at(src, flat, 2) : xt_max_axis_at(src, flat, 2);
 }

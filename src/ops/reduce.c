@@ -26,12 +26,12 @@ ir_value *ops_reduce(ir_builder *b, ops_reduction kind, ir_value *x, size_t n, c
     return mean && narrow ? ir_convert(b, mean, t) : mean;
 }
 
-/* Whether there is a largest and a smallest element; false after an error. */
-static bool has_extreme(const xt_src *src, const char *what, const ir_type *t, xt_tensor *out) {
+/* Whether there is a largest and a smallest element among `count`; false after an error. */
+static bool has_extreme(const xt_src *src, const char *what, const ir_type *t, int64_t count, xt_tensor *out) {
     ops_text shape;
     if (ir_dtype_is_complex(t->dtype))
         *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: complex numbers have no order", what);
-    else if (t->count == 0)
+    else if (count == 0)
         *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s has no elements, so there is no largest or smallest",
                           what, ops_shape(t, &shape));
     else
@@ -44,7 +44,8 @@ static xt_tensor over_all(const xt_src *src, const char *what, ops_reduction kin
     ir_value *v = lazy_value(x);
     xt_tensor failed;
     if (!v) return lazy_wrap(NULL, what);
-    if ((kind == OPS_MAX || kind == OPS_MIN) && !has_extreme(src, what, v->type, &failed)) return failed;
+    if ((kind == OPS_MAX || kind == OPS_MIN) && !has_extreme(src, what, v->type, v->type->count, &failed))
+        return failed;
     int64_t axes[XT_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     return lazy_wrap(ops_reduce(b, kind, v, v->type->rank, axes), what);
 }
@@ -56,7 +57,7 @@ static xt_tensor over_axis(const xt_src *src, const char *what, ops_reduction ki
     xt_tensor failed;
     if (!v) return lazy_wrap(NULL, what);
     if (!ops_axis(src, what, v->type, axis, &a, &failed)) return failed;
-    if (kind == OPS_MAX && v->type->dims[a] == 0 && !has_extreme(src, what, v->type, &failed)) return failed;
+    if (kind == OPS_MAX && !has_extreme(src, what, v->type, v->type->dims[a], &failed)) return failed;
     return lazy_wrap(ops_reduce(b, kind, v, 1, &a), what);
 }
 
@@ -139,7 +140,7 @@ static xt_tensor arg_extreme(const xt_src *src, const char *what, xt_tensor x, i
     xt_tensor failed;
     if (!v) return lazy_wrap(NULL, what);
     if (!ops_axis(src, what, v->type, axis, &a, &failed)) return failed;
-    if (!has_extreme(src, what, v->type, &failed)) return failed;
+    if (!has_extreme(src, what, v->type, v->type->dims[a], &failed)) return failed;
     ir_value *i = ops_arg_extreme(b, v, a, least);
     return lazy_wrap(i ? ir_convert(b, i, XT_I64) : NULL, what);
 }
@@ -157,7 +158,8 @@ static void with_index(const xt_src *src, const char *what, xt_tensor x, int axi
     ir_value *v = lazy_value(x), *i = NULL;
     int64_t a = 0;
     xt_tensor failed = {0};
-    if (v && ops_axis(src, what, v->type, axis, &a, &failed) && has_extreme(src, what, v->type, &failed))
+    if (v && ops_axis(src, what, v->type, axis, &a, &failed) &&
+        has_extreme(src, what, v->type, v->type->dims[a], &failed))
         i = ops_arg_extreme(b, v, a, least);
     if (failed.slot) {
         *out_values = *out_indices = failed;

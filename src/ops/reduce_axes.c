@@ -260,21 +260,22 @@ static bool is_rows(const xt_src *src, const char *what, xt_tensor x, xt_tensor 
                       ops_shape(t, &shape));
     return false;
 }
+/* Whose covariance is its variance, a number without dims. */
+static bool is_one_variable(xt_tensor x) {
+    const ir_type *t = lazy_type(x);
+    return t && (t->rank == 1 || t->dims[0] == 1);
+}
 xt_tensor xt_cov_at(const xt_src *src, xt_tensor x) {
     xt_tensor failed;
     if (!is_rows(src, "xt_cov", x, &failed)) return failed;
-    int64_t n = xt_dim(x, -1);
-    if (xt_rank_of(x) == 1) { /* of one variable: its variance */
-        xt_tensor one = xt_cov_at(src, xt_unsqueeze_at(src, x, 0));
-        return xt_reshape_at(src, one, (int64_t[]){0});
-    }
+    if (is_one_variable(x)) return xt_var_axes_at(src, x, (xt_list){0}, XT_OPTS(xt_var_opts, ));
     xt_tensor d = xt_sub__at(src, x, xt_mean_axes_at(src, x, (xt_list){1, {1}}, (xt_reduce_opts){.keepdim = true}));
-    return xt_div_scalar_at(src, xt_matmul_at(src, d, xt_transpose_at(src, d, 0, 1)), (double)(n > 1 ? n - 1 : 1));
+    return xt_div_scalar_at(src, xt_matmul_at(src, d, xt_transpose_at(src, d, 0, 1)), (double)(xt_dim(x, 1) - 1));
 }
 xt_tensor xt_corrcoef_at(const xt_src *src, xt_tensor x) {
     xt_tensor failed;
     if (!is_rows(src, "xt_corrcoef", x, &failed)) return failed;
-    if (xt_rank_of(x) == 1) {
+    if (is_one_variable(x)) {
         xt_tensor one = xt_cov_at(src, x);
         return xt_div_at(src, one, one);
     }

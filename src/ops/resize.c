@@ -47,7 +47,7 @@ static ir_value *rows_at(const axis_map *m, ir_value *x, ir_value *at) {
                         .n_index_map = 1,
                         .index_map = &axis,
                         .index_vector_dim = 1};
-    return at ? ir_gather(b, x, at, &d, sizes, false) : NULL;
+    return at ? ops_gather(b, x, at, &d, sizes) : NULL;
 }
 
 static ir_value *nearest(const axis_map *m, ir_value *x) {

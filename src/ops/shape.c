@@ -45,17 +45,27 @@ xt_tensor xt_reshape_at(const xt_src *src, xt_tensor x, const int64_t *dims) {
     return lazy_wrap(r == v ? ops_copy(b, v) : r, "xt_reshape");
 }
 
-xt_tensor xt_flatten_at(const xt_src *src, xt_tensor x, int from) {
+xt_tensor xt_flatten_at(const xt_src *src, xt_tensor x, int from, int to) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
     if (!v) return lazy_wrap(NULL, "xt_flatten");
-    int64_t axis = 0, dims[XT_MAX_RANK];
+    const ir_type *t = v->type;
+    int64_t first = 0, last = -1, dims[XT_MAX_RANK];
     xt_tensor failed;
-    if (v->type->rank && !ops_axis(src, "xt_flatten", v->type, from, &axis, &failed)) return failed;
-    memcpy(dims, v->type->dims, (size_t)axis * sizeof *dims);
-    dims[axis] = 1;
-    for (uint32_t i = (uint32_t)axis; i < v->type->rank; i++) dims[axis] *= v->type->dims[i];
-    ir_value *r = ir_reshape(b, v, (size_t)axis + 1, dims);
+    ops_text shape;
+    if (t->rank &&
+        (!ops_axis(src, "xt_flatten", t, from, &first, &failed) || !ops_axis(src, "xt_flatten", t, to, &last, &failed)))
+        return failed;
+    if (t->rank && first > last)
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "xt_flatten: dims %lld to %lld of %s: the first one must not stand behind the last",
+                          (long long)first, (long long)last, ops_shape(t, &shape));
+    memcpy(dims, t->dims, (size_t)first * sizeof *dims);
+    dims[first] = 1;
+    for (int64_t i = first; i <= last; i++) dims[first] *= t->dims[i];
+    size_t behind = t->rank - (size_t)(last + 1);
+    memcpy(dims + first + 1, t->dims + last + 1, behind * sizeof *dims);
+    ir_value *r = ir_reshape(b, v, (size_t)first + 1 + behind, dims);
     return lazy_wrap(r == v ? ops_copy(b, v) : r, "xt_flatten");
 }
 

@@ -142,8 +142,18 @@ static xt_tensor of_equals(const xt_src *src, const char *what, xt_tensor flat, 
     ir_value *exact = ir_add(b, m, ir_subtract(b, mean, ex_detach(b, mean))); /* the mean may be rounded */
     return lazy_wrap(ex_pick(b, ir_is_finite(b, m), exact, mean), what);
 }
+/* Floats without elements, whose median is no number. */
+static bool is_empty(xt_tensor x) {
+    const ir_type *t = lazy_type(x);
+    return t && t->count == 0 && ir_dtype_is_float(t->dtype);
+}
+static xt_tensor no_number(const xt_src *src, xt_tensor x) {
+    return xt_full_at(src, NAN, xt_dtype_of(x), (int64_t[]){0});
+}
+
 xt_tensor xt_median_at(const xt_src *src, xt_tensor x) {
-    xt_tensor values, indices, flat = xt_flatten_at(src, x, 0);
+    xt_tensor values, indices, flat = xt_flatten_at(src, x, 0, -1);
+    if (is_empty(flat)) return no_number(src, flat);
     nth(src, "xt_median", flat, 0, 0, true, &values, &indices);
     return of_equals(src, "xt_median", flat, values);
 }
@@ -177,7 +187,8 @@ void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *o
     nanmedian(src, "xt_nanmedian_axis", x, axis, out_values, out_indices);
 }
 xt_tensor xt_nanmedian_at(const xt_src *src, xt_tensor x) {
-    xt_tensor values, indices, flat = xt_flatten_at(src, x, 0);
+    xt_tensor values, indices, flat = xt_flatten_at(src, x, 0, -1);
+    if (is_empty(flat)) return no_number(src, flat);
     nanmedian(src, "xt_nanmedian", flat, 0, &values, &indices);
     return of_equals(src, "xt_nanmedian", flat, values);
 }

@@ -172,6 +172,6 @@ xt_tensor xt_isin_at(const xt_src *src, xt_tensor x, xt_tensor set) {
     ops_text shape;
     if (t && t->rank == XT_MAX_RANK)
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_isin: x %s: one dim less is needed", ops_shape(t, &shape));
-    xt_tensor same = xt_eq_at(src, xt_unsqueeze_at(src, x, -1), xt_flatten_at(src, set, 0));
+    xt_tensor same = xt_eq_at(src, xt_unsqueeze_at(src, x, -1), xt_flatten_at(src, set, 0, -1));
     return xt_any_axes_at(src, same, (xt_list){1, {-1}}, XT_OPTS(xt_reduce_opts, ));
 }

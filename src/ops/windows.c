@@ -51,7 +51,7 @@ static ir_value *windows(ir_builder *b, ir_value *v, int64_t a, int64_t size, in
                         .n_index_map = 1,
                         .index_map = &a,
                         .index_vector_dim = 2};
-    return ir_gather(b, v, at, &d, sizes, false);
+    return ops_gather(b, v, at, &d, sizes);
 }
 
 xt_tensor xt_unfold_axis_at(const xt_src *src, xt_tensor x, int axis, int64_t size, int64_t step) {

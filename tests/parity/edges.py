@@ -76,4 +76,35 @@ a = torch.tensor([[2, 0.5, 0.3], [0.5, 1, 0.2], [0.3, 0.2, 1.5]], dtype=D)
 f.run("cholesky", lambda t: (torch.linalg.cholesky(t), torch.linalg.cholesky(t, upper=True)), a)
 f.run("cholesky_of_covariance", lambda t: torch.distributions.MultivariateNormal(
     torch.zeros(3, dtype=D), t).log_prob(torch.ones(3, dtype=D)), a)
+
+# Hinges at the very corner, one row without a batch, one variable, one point.
+x = torch.tensor([[1.0, 0, 2, 1.5], [0, 1, 0, -1]], dtype=D)
+f.run("multi_margin_corner", lambda x, t: F.multi_margin_loss(x, t), x, torch.tensor([0, 1]))
+f.run("multilabel_margin_corner", lambda x, t: F.multilabel_margin_loss(x, t, reduction="none"), x,
+      torch.tensor([[0, 2, -1, 1], [1, -1, 0, 0]]))
+f.run("multilabel_margin_row", lambda x, t: (F.multilabel_margin_loss(x, t, reduction="none"),
+                                             F.multilabel_margin_loss(x, t)), x[0], torch.tensor([2, 0, -1, 1]))
+f.run("cov_row", lambda x: (torch.cov(x), torch.corrcoef(x)), torch.tensor([[1.0, 2, 4, 8]], dtype=D))
+f.run("pdist_one", F.pdist, torch.tensor([[1.0, 2]], dtype=D), grads=False)
+
+# Axes of the result, and further ones: torch's dims.
+x = torch.arange(24, dtype=D).reshape(2, 3, 4).cos()
+f.run("flatten_to", lambda x: (x.flatten(0, 1), x.flatten(-2, -1), x.flatten(1, 1), x.flatten(0, -2)), x)
+f.run("flatten_number", lambda x: x.flatten(0, -1), torch.tensor(3.0, dtype=D))
+f.run("diag_embed_axes", lambda x: (x.diag_embed(1, 0, 2), x.diag_embed(-1, 2, 0), x.diag_embed(0, -3, 3)), x)
+f.run("cross_last", lambda x: torch.linalg.cross(x, x.flip(0)), x[:, 0, :3])
+low = torch.diag(torch.tensor([2.0, 1, 0.3], dtype=D))
+# PyTorch's gradient is that of a matrix which has this rank by itself.
+f.run("pinverse_rcond", lambda x: (torch.linalg.pinv(x, rtol=0.4), torch.linalg.matrix_rank(x, rtol=0.4)), low,
+      grads=False)
+
+f.run("pow_of_zero", torch.pow, torch.tensor([0.0, 0, 0, 2], dtype=D), torch.tensor([-1.0, 0, 2, -1.5], dtype=D))
+
+# Along an axis of arrays without elements.
+for name, dims in (("front", (0, 2, 3)), ("last", (2, 3, 0))):
+    a = 1
+    f.run(f"empty_{name}", lambda x: (*x.sort(a), *x.cummax(a), *x.max(a), *x.min(a), x.argmax(a), x.gather(
+        a, torch.zeros(x.shape, dtype=torch.int64)), x.median(a)[0], x.nanmedian(a)[0]), torch.zeros(dims, dtype=D),
+        grads=False)
+f.run("empty_median", lambda x: (x.median(), x.nanmedian()), torch.zeros(0, dtype=D), grads=False)
 f.save()
