@@ -1,7 +1,8 @@
 /* Derivatives of the ops that work element by element. x, y are operands, r the result, d its cotangent.
  *
- * At kinks and ties: |x|'(0) = 0; max/min against a constant pass nothing where x equals it (so relu'(0) = 0); between
- * two variables a tie is shared half and half; clamp passes on its bounds. These are PyTorch's choices. */
+ * At kinks and ties: |x|'(0) = 0; max/min against a constant of the result's own type, the bound of a formula, pass
+ * nothing where x equals it (so relu'(0) = 0); between two others, numbers that are broadcast among them, a tie is
+ * shared half and half; clamp passes on its bounds. These are PyTorch's choices. */
 #include "grad/grad_int.h"
 
 #include <math.h>
@@ -153,7 +154,7 @@ static ir_value *d_power(ir_builder *b, int i, ir_value *x, ir_value *y, ir_valu
     }
     double k;
     if (ir_is_constant(y, &k) && !isnan(k)) {
-        if (k == 0) return NULL;
+        if (k == 0) return grad_times(b, d, 0); /* a gradient, as of a y that is data: an optimizer's decay meets it */
         if (k == 1) return d;
         if (k == 2) return ir_multiply(b, d, grad_times(b, x, 2));
         return ir_multiply(b, d, grad_times(b, ir_power(b, x, ir_splat(b, y->type, k - 1)), k));
@@ -163,9 +164,13 @@ static ir_value *d_power(ir_builder *b, int i, ir_value *x, ir_value *y, ir_valu
     return ir_multiply(b, d, ir_select(b, flat, grad_zeros(b, x->type), slope));
 }
 
+static bool is_bound(const ir_value *v) {
+    return v->def && v->def->code == OP_constant;
+}
+
 static ir_value *pick(ir_builder *b, ir_cmp_dir wins, ir_value *self, ir_value *other, ir_value *d) {
     ir_value *zero = grad_zeros(b, d->type), *ahead = ir_compare(b, wins, self, other);
-    if (ir_is_constant(other, NULL) || ir_is_constant(self, NULL)) return ir_select(b, ahead, d, zero);
+    if (is_bound(other)) return ir_select(b, ahead, d, zero);
     ir_value *tie = ir_compare(b, IR_EQ, self, other);
     return ir_select(b, ahead, d, ir_select(b, tie, grad_times(b, d, 0.5), zero));
 }

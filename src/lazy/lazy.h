@@ -372,6 +372,9 @@ void lazy_want_grad(ir_value *v); /* and to v itself, an argument of a block, if
 xt_tensor lazy_rng_key(const xt_src *src);
 /* The first of `draws` draws that nobody else has: word 2 counts them. */
 xt_tensor lazy_rng_keys(const xt_src *src, uint32_t draws);
+/* The key of the next draw, which stays the next: for numbers that decide nothing in this step, so that what is drawn
+ * behind them is what a step that makes none of them draws there. */
+xt_tensor lazy_rng_key_idle(const xt_src *src);
 /* From here on this thread's draws are made of `key`, [4] ui32, which counts on from there; a call that is made again
  * with the same key draws the same. k is the caller's until lazy_draws_of_end, which gives how many draws it were. */
 typedef struct lazy_given_key {

@@ -33,10 +33,12 @@ static xt_tensor plus(const xt_src *src, xt_tensor x, double c, dropping how) {
     return how == DATA ? xt_add_at(src, x, lazy_scalar(src, xt_dtype_of(x), c)) : xt_add_scalar_at(src, x, c);
 }
 
-/* 1 with probability 1-p, else 0, in these dims. */
+/* 1 with probability 1-p, else 0, in these dims. Where nothing is left to chance no draw is counted, as none is made
+ * where 0 and 1 are constants. */
 static xt_tensor keep_mask(const xt_src *src, const int64_t *dims, double p, xt_dtype dtype, dropping how) {
     xt_tensor least = how == DATA ? lazy_scalar(src, XT_F32, p) : xt_full_at(src, p, XT_F32, (int64_t[]){0});
-    return xt_cast_at(src, xt_ge_at(src, xt_rand_at(src, XT_F32, dims), least), dtype);
+    xt_tensor u = p == 0 || p == 1 ? ops_rand_idle(src, dims) : xt_rand_at(src, XT_F32, dims);
+    return xt_cast_at(src, xt_ge_at(src, u, least), dtype);
 }
 
 static xt_tensor drop(const xt_src *src, xt_tensor x, const int64_t *mask_dims, double p, dropping how) {
@@ -78,7 +80,7 @@ static xt_tensor alpha(const xt_src *src, xt_tensor x, uint32_t own, double p, d
     static const double limit = -1.7580993408473766;
     const ir_type *t = lazy_type(x);
     if (how == NOTHING) return x;
-    if (p == 1 && how != DATA) return xt_mul_scalar_at(src, x, 0);
+    if (p == 1 && how != DATA) return xt_add_scalar_at(src, xt_mul_scalar_at(src, x, 0), 0); /* never -0, as below */
     int64_t dims[XT_MAX_RANK + 1] = {0};
     for (uint32_t i = 0; i < t->rank; i++) dims[i] = i < own ? t->dims[i] : 1;
     double a = p < 1 ? 1 / sqrt((1 - p) * (1 + p * limit * limit)) : 0, b = -a * limit * p;

@@ -328,7 +328,7 @@ xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const ch
         }
         if (width < 1) break; /* an error carried along */
         y = ways == 2 ? xt_concat_at(src, 2, out, 2) : out[0];
-        if (o.dropout > 0 && l + 1 < layers) y = xt_dropout_at(src, m, y, o.dropout);
+        if (l + 1 < layers) y = xt_dropout_at(src, m, y, o.dropout);
     }
     xt_rnn_out r = {.output = xt_cast_at(src, y, t->dtype),
                     .h = xt_cast_at(src, xt_concat_at(src, n, last, 0), t->dtype)};

@@ -10,7 +10,7 @@ typedef struct block {
 } block;
 
 static xt_tensor dropped(const block *b, xt_tensor x) {
-    return b->o.dropout > 0 ? xt_dropout_at(b->src, b->m, x, b->o.dropout) : x;
+    return xt_dropout_at(b->src, b->m, x, b->o.dropout);
 }
 
 static xt_tensor attend(const block *b, const char *name, xt_tensor q, xt_tensor kv, bool self) {

@@ -62,18 +62,14 @@ xt_tensor xt_margin_ranking_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x
 
 /* |x - y + eps|_p along the last dim. */
 typedef struct distance_numbers {
-    ex_number p, inverse, eps; /* inverse: 1/p */
+    ex_norm p;
+    ex_number eps;
 } distance_numbers;
-static ir_value *distance(ir_builder *b, ir_value *x, ir_value *y, distance_numbers n) {
+static ir_value *distance(ir_builder *b, ir_value *x, ir_value *y, const distance_numbers *n) {
     ir_value *d = ir_subtract(b, x, y);
-    d = ir_add(b, d, ex_of(b, d, n.eps));
+    d = ir_add(b, d, ex_of(b, d, n->eps));
     int64_t axis = x ? (int64_t)x->type->rank - 1 : 0;
-    if (ex_always(n.p, 2)) return loss_root(b, loss_sum_axis(b, ir_multiply(b, d, d), axis));
-    ir_value *a = ir_abs(b, d);
-    if (ex_always(n.p, INFINITY)) return a ? ir_reduce(b, OP_maximum, a, 1, &axis) : NULL;
-    if (ex_always(n.p, 1)) return loss_sum_axis(b, a, axis);
-    ir_value *sum = loss_sum_axis(b, ir_power(b, a, ex_of(b, a, n.p)), axis);
-    return ir_power(b, sum, ex_of(b, sum, n.inverse));
+    return ex_norm_of(b, d, 1, &axis, &n->p);
 }
 
 xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, xt_tensor positive, xt_tensor negative,
@@ -87,10 +83,10 @@ xt_tensor xt_triplet_margin_loss_at(const xt_src *src, xt_tensor anchor, xt_tens
         return l.failed;
     if (v[0]->type->rank < 1)
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: the anchor has no dims; [D] or [N,D] is needed", l.what);
+    distance_numbers n = {ex_norm_given(src, l.what, v[0]->type->dtype, o.p), loss_given(&l, v[0], o.eps)};
     ir_builder *b = l.b;
-    distance_numbers n = {loss_given(&l, v[0], o.p), loss_given(&l, v[0], 1 / o.p), loss_given(&l, v[0], o.eps)};
-    ir_value *near = distance(b, v[0], v[1], n), *far = distance(b, v[0], v[2], n);
-    if (o.swap == XT_ON) far = ir_minimum(b, far, distance(b, v[1], v[2], n));
+    ir_value *near = distance(b, v[0], v[1], &n), *far = distance(b, v[0], v[2], &n);
+    if (o.swap == XT_ON) far = ir_minimum(b, far, distance(b, v[1], v[2], &n));
     ir_value *gap = ir_subtract(b, near, far);
     return loss_close(&l, loss_positive(b, ir_add(b, gap, ex_of(b, gap, loss_given(&l, gap, o.margin)))), o.reduction);
 }

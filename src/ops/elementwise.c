@@ -156,6 +156,18 @@ static ir_value *make_logical_or(ir_builder *b, ir_value *x, ir_value *y) {
     return ir_or(b, ops_bool(b, x), ops_bool(b, y));
 }
 
+/* Beside a tensor or a number of the caller's a tie is shared, also while it is a constant; a constant that is an
+ * operand itself is a bound of a formula to the derivative (grad/rules_elementwise.c). */
+static ir_value *no_bound(ir_builder *b, ir_value *v) {
+    return v && v->def && v->def->code == OP_constant ? ops_copy(b, v) : v;
+}
+static ir_value *make_maximum(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_maximum(b, no_bound(b, x), no_bound(b, y));
+}
+static ir_value *make_minimum(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_minimum(b, no_bound(b, x), no_bound(b, y));
+}
+
 xt_tensor ops_binary(const xt_src *src, const char *what, ops_operand kind, ops_binary_fn make, xt_tensor x,
                      xt_tensor y) {
     ir_builder *b = lazy_begin(src);
@@ -187,8 +199,8 @@ OPS_BINARY(xt_le, xt_le_at, IS, make_le)
 OPS_BINARY(xt_logical_and, xt_logical_and_at, IS, make_logical_and)
 OPS_BINARY(xt_logical_or, xt_logical_or_at, IS, make_logical_or)
 OPS_BINARY(xt_lt, xt_lt_at, IS, make_lt)
-OPS_BINARY(xt_maximum, xt_maximum_at, IS, ir_maximum)
-OPS_BINARY(xt_minimum, xt_minimum_at, IS, ir_minimum)
+OPS_BINARY(xt_maximum, xt_maximum_at, IS, make_maximum)
+OPS_BINARY(xt_minimum, xt_minimum_at, IS, make_minimum)
 OPS_BINARY(xt_mul, xt_mul_at, IS, ir_multiply)
 OPS_BINARY(xt_ne, xt_ne_at, IS, make_ne)
 OPS_BINARY(xt_pow, xt_pow_at, NUMBER, ir_power)
@@ -232,16 +244,13 @@ static xt_tensor number_op(const xt_src *src, const char *what, ir_value *(*make
     return with_number(src, what, make, x, v, ops_beside_number(t->dtype, v));
 }
 
-/* Powers that need no logarithm are spelled out. */
+/* Powers that need no arithmetic, or a product, are spelled out: the derivatives are those of the power, to the bit, so
+ * that a number that becomes data changes nothing. */
 static ir_value *make_power(ir_builder *b, ir_value *x, ir_value *y) {
     double v = 0;
     const ir_literal *lit = y && y->def && y->def->code == OP_constant ? ir_get_literal(y->def) : NULL;
     if (lit && lit->splat && ir_dtype_is_float(lit->type->dtype)) v = lazy_as_double(lit->data, lit->type->dtype);
-    return v == 2      ? ir_multiply(b, x, x)
-           : v == 1    ? ops_copy(b, x)
-           : v == 0.5  ? ir_sqrt(b, x)
-           : v == -0.5 ? ir_rsqrt(b, x)
-                       : ir_power(b, x, y);
+    return v == 2 ? ir_multiply(b, x, x) : v == 1 ? ops_copy(b, x) : ir_power(b, x, y);
 }
 
 xt_tensor xt_add_scalar_at(const xt_src *src, xt_tensor x, double v) {

@@ -56,6 +56,15 @@ static inline ir_value *ex_of(ir_builder *b, const ir_value *like, ex_number n) 
     if (!n.data || !like) return like ? ops_splat(b, like->type, n.v) : NULL;
     return ops_broadcast(b, ir_convert(b, n.data, like->type->dtype), like->type->rank, like->type->dims);
 }
+/* Which norm it is. Data has all of them in its program, and numbers say which is taken: with an exponent that changes
+ * nothing in those of which it is none. */
+typedef struct ex_norm {
+    double order;
+    ex_number p, inverse /* 1/p */, kind;
+} ex_norm;
+ex_norm ex_norm_given(const xt_src *src, const char *what, xt_dtype t, double order);
+/* (sum |x|^order)^(1/order) over n axes, of which none is a copy; derivatives are 0 where it is 0 (reduce_axes.c). */
+ir_value *ex_norm_of(ir_builder *b, ir_value *x, size_t n, const int64_t *axes, const ex_norm *o);
 /* The same value, through which no gradient flows. */
 static inline ir_value *ex_detach(ir_builder *b, ir_value *x) {
     ir_value *v = ops_copy(b, x);

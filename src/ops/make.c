@@ -123,17 +123,22 @@ static ir_value *lay_out(draw *d, ir_value *v[4], const ir_type *t) {
     return flat ? ir_reshape(b, flat, t->rank, t->dims) : NULL;
 }
 
-ir_value *ops_random_words(const xt_src *src, const ir_type *t) {
-    if (!t) {
-        lazy_error(src, XT_INVALID_ARGUMENT, "random numbers: so many elements fit no array; ask for fewer");
-        return NULL;
-    }
-    xt_tensor key = lazy_rng_key(src);
+static ir_value *words_of(const xt_src *src, const ir_type *t, xt_tensor key) {
     ir_builder *b = lazy_begin(src);
     ir_value *k = lazy_value(key), *c[4];
     int64_t blocks = (t->count + 3) / 4;
     draw d = {b, ir_tensor(XT_U32, 1, &blocks), ir_tensor(XT_U64, 1, &blocks)};
     return k && philox(&d, k, NULL, c) ? lay_out(&d, c, t) : NULL;
+}
+
+ir_value *ops_random_words(const xt_src *src, const ir_type *t) {
+    if (t) return words_of(src, t, lazy_rng_key(src));
+    lazy_error(src, XT_INVALID_ARGUMENT, "random numbers: so many elements fit no array; ask for fewer");
+    return NULL;
+}
+
+ir_value *ops_random_words_idle(const xt_src *src, const ir_type *t) {
+    return words_of(src, t, lazy_rng_key_idle(src));
 }
 
 ir_value *ops_random_words_of(ir_builder *b, ir_value *key, const ir_type *t, ir_value *round) {
@@ -143,7 +148,9 @@ ir_value *ops_random_words_of(ir_builder *b, ir_value *key, const ir_type *t, ir
     return key && round && philox(&d, key, round, c) ? lay_out(&d, c, t) : NULL;
 }
 
-static xt_tensor random_tensor(const xt_src *src, const char *what, bool normal, xt_dtype dtype, const int64_t *dims) {
+typedef enum sort_of_draw { UNIFORM, NORMAL, IDLE /* uniform, and not counted */ } sort_of_draw;
+static xt_tensor random_tensor(const xt_src *src, const char *what, sort_of_draw sort, xt_dtype dtype,
+                               const int64_t *dims) {
     const ir_type *t;
     xt_tensor failed;
     if (!ops_new_type(src, what, dtype, dims, &t, &failed)) return failed;
@@ -151,14 +158,14 @@ static xt_tensor random_tensor(const xt_src *src, const char *what, bool normal,
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "%s: dtype %s: random numbers are floats; xt_cast the result for integers", what,
                           xt_dtype_name(dtype));
-    xt_tensor key = lazy_rng_key(src);
+    xt_tensor key = sort == IDLE ? lazy_rng_key_idle(src) : lazy_rng_key(src);
     ir_builder *b = lazy_begin(src);
     ir_value *k = lazy_value(key), *c[4];
     int64_t blocks = (t->count + 3) / 4;
     draw d = {b, ir_tensor(XT_U32, 1, &blocks), ir_tensor(XT_U64, 1, &blocks)};
     if (!k || !philox(&d, k, NULL, c)) return lazy_wrap(NULL, what);
     ir_value *v[4];
-    if (normal) {
+    if (sort == NORMAL) {
         normals(&d, c[0], c[1], &v[0], &v[1]);
         normals(&d, c[2], c[3], &v[2], &v[3]);
     } else
@@ -168,8 +175,11 @@ static xt_tensor random_tensor(const xt_src *src, const char *what, bool normal,
 }
 
 xt_tensor xt_rand_at(const xt_src *src, xt_dtype dtype, const int64_t *dims) {
-    return random_tensor(src, "xt_rand", false, dtype, dims);
+    return random_tensor(src, "xt_rand", UNIFORM, dtype, dims);
+}
+xt_tensor ops_rand_idle(const xt_src *src, const int64_t *dims) {
+    return random_tensor(src, "xt_rand", IDLE, XT_F32, dims);
 }
 xt_tensor xt_randn_at(const xt_src *src, xt_dtype dtype, const int64_t *dims) {
-    return random_tensor(src, "xt_randn", true, dtype, dims);
+    return random_tensor(src, "xt_randn", NORMAL, dtype, dims);
 }

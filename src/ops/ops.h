@@ -125,6 +125,10 @@ ir_value *ops_diagonal(ir_builder *b, ir_value *x, int64_t a, int64_t c, int64_t
 /* Unsigned words from Philox, [n], one for each element's index; NULL after a failure (make.c). The draw is counted
  * as any other. */
 ir_value *ops_random_words(const xt_src *src, const ir_type *t);
+/* The same, and xt_rand of f32, made of the next draw without counting it (lazy_rng_key_idle): one program with those,
+ * and the draws behind them as if there were none. */
+ir_value *ops_random_words_idle(const xt_src *src, const ir_type *t);
+xt_tensor ops_rand_idle(const xt_src *src, const int64_t *dims);
 /* More words of one draw, whose key is from lazy_rng_key: others for each `round`, a ui32 scalar. For rounds of a loop.
  */
 ir_value *ops_random_words_of(ir_builder *b, ir_value *key, const ir_type *t, ir_value *round);

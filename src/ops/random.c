@@ -6,12 +6,14 @@
 #include "ops/optional.h"
 
 /* Uniform in [0, 1) in the shape of t, 24 bits. */
-static ir_value *uniform(const xt_src *src, const ir_type *t) {
-    ir_value *w = ops_random_words(src, t);
+static ir_value *fraction(const xt_src *src, ir_value *w) {
     ir_builder *b = lazy_begin(src);
     if (!w) return NULL;
     ir_value *f = ir_convert(b, ir_shift_right_logical(b, w, ir_splat(b, w->type, 8)), XT_F32);
     return ex_times(b, f, 0x1p-24);
+}
+static ir_value *uniform(const xt_src *src, const ir_type *t) {
+    return fraction(src, ops_random_words(src, t));
 }
 /* In (0, 1]: what a logarithm can take. */
 static ir_value *uniform_open(const xt_src *src, const ir_type *t) {
@@ -154,12 +156,14 @@ xt_tensor xt_bernoulli_at(const xt_src *src, xt_tensor p) {
     return as_dtype(b, hit, t->dtype, "xt_bernoulli");
 }
 
-/* A probability that changes from step to step is data, and 0 a number as others then. */
+/* A probability that changes from step to step is data, and 0 a number as others then: but as the constant it draws
+ * nothing. */
 xt_tensor ops_dropped(const xt_src *src, const char *what, xt_tensor x, double p) {
     const ir_type *t = lazy_type(x);
     bool data = t && ops_number_moves(src, what, XT_F32, p);
     if (!t || !t->count || (p == 0 && !data)) return x;
-    ir_value *u = uniform(src, ir_with_dtype(t, XT_F32));
+    const ir_type *f32 = ir_with_dtype(t, XT_F32);
+    ir_value *u = fraction(src, p == 0 ? ops_random_words_idle(src, f32) : ops_random_words(src, f32));
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
     if (!v || !u) return lazy_wrap(NULL, what);

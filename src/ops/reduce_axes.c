@@ -107,20 +107,49 @@ static ir_value *deviation(over *o, ir_value *x) {
     return ex_root(o->b, variance(o, x));
 }
 
-static ir_value *norm(over *o, ir_value *x) {
+enum norm_kind { OF_POWERS, OF_SQUARES, LARGEST, SMALLEST };
+
+ex_norm ex_norm_given(const xt_src *src, const char *what, xt_dtype t, double order) {
+    enum norm_kind kind = order == 2 ? OF_SQUARES : !isinf(order) ? OF_POWERS : order > 0 ? LARGEST : SMALLEST;
+    bool data = ops_number_moves(src, what, t, order);
+    double p = kind == OF_POWERS ? order : 1;
+    return (ex_norm){order, ex_derived(src, t, data, p), ex_derived(src, t, data, 1 / p),
+                     ex_derived(src, t, data, kind)};
+}
+
+static ir_value *norm_of_kind(over *o, ir_value *x, enum norm_kind kind, const ex_norm *n) {
     ir_builder *b = o->b;
-    ex_number p = ex_given(o->src, o->what, x->type->dtype, o->p),
-              inverse = ex_derived(o->src, x->type->dtype, p.data != NULL, 1 / o->p);
-    if (ex_always(p, 2)) return ex_root(b, total(o, ir_multiply(b, x, x)));
-    ir_value *magnitude = ir_abs(b, x);
-    if (isinf(o->p)) return fold(o, o->p > 0 ? OP_maximum : OP_minimum, magnitude);
-    if (ex_always(p, 1)) return total(o, magnitude);
-    ir_value *zero = ex_is(b, magnitude, IR_EQ, 0), *power = NULL;
-    ir_value *safe = ex_pick(b, zero, ex_num(b, x, 1), magnitude);
-    power = ex_keep(b, ir_not(b, zero), ir_power(b, safe, ex_of(b, x, p)), o->p > 0 ? 0 : INFINITY);
-    ir_value *s = total(o, power), *none = ex_is(b, s, IR_EQ, 0);
-    ir_value *root = ir_power(b, ex_pick(b, none, ex_num(b, s, 1), s), ex_of(b, s, inverse));
+    ir_value *size = ir_abs(b, x);
+    if (kind == OF_SQUARES) return ex_root(b, total(o, ir_multiply(b, x, x)));
+    if (kind != OF_POWERS) return fold(o, kind == LARGEST ? OP_maximum : OP_minimum, size);
+    if (ex_always(n->p, 1)) return total(o, size);
+    ir_value *zero = ex_is(b, size, IR_EQ, 0), *safe = ex_pick(b, zero, ex_num(b, x, 1), size);
+    ir_value *power = ir_power(b, safe, ex_of(b, x, n->p)), *at_zero = ex_num(b, x, n->order > 0 ? 0 : INFINITY);
+    if (n->p.data) at_zero = ex_pick(b, ex_is(b, n->p.data, IR_GT, 0), ex_num(b, x, 0), ex_num(b, x, INFINITY));
+    ir_value *s = total(o, ex_pick(b, zero, at_zero, power)), *none = ex_is(b, s, IR_EQ, 0);
+    ir_value *root = ir_power(b, ex_pick(b, none, ex_num(b, s, 1), s), ex_of(b, s, n->inverse));
     return ex_keep(b, ir_not(b, none), root, 0);
+}
+
+static ir_value *norm_of(over *o, ir_value *x, const ex_norm *n) {
+    ir_value *kind = n->kind.data, *r = NULL;
+    if (!kind) return norm_of_kind(o, x, (enum norm_kind)n->kind.v, n);
+    r = norm_of_kind(o, x, OF_POWERS, n);
+    for (int k = OF_SQUARES; k <= SMALLEST; k++)
+        r = ex_pick(o->b, ex_is(o->b, kind, IR_EQ, k), norm_of_kind(o, x, (enum norm_kind)k, n), r);
+    return r;
+}
+
+ir_value *ex_norm_of(ir_builder *b, ir_value *x, size_t n, const int64_t *axes, const ex_norm *number) {
+    over o = {.b = b, .x = x, .n = n};
+    memcpy(o.axes, axes, n * sizeof *axes);
+    return x ? norm_of(&o, x, number) : NULL;
+}
+
+static ir_value *norm(over *o, ir_value *x) {
+    ex_norm n = ex_norm_given(o->src, o->what, x->type->dtype, o->p);
+    o->b = lazy_begin(o->src);
+    return norm_of(o, x, &n);
 }
 static ir_value *norm_of_zero(over *o, ir_value *x) {
     ir_value *n = count_nonzero(o, x);

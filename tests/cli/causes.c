@@ -277,6 +277,61 @@ static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     return user ? x : xt_linear(m, "fc", x, 3);
 }
 
+/* A number that one of two ways through the step does not need becomes data, in front of the learning rate. */
+static void unneeded(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 6; i++) {
+        xt_tensor y = xt_forward(m, xt_reshape(some(16), 8, 2)), loss = xt_mean(y);
+        loss = xt_mul(loss, i < 4 ? 0.75 : 0.5); /* @unneeded */
+        if (i % 2)
+            xt_backward(xt_sum(xt_square(y)));
+        else
+            xt_backward(loss);
+        xt_optimizer_step(sgd);
+        xt_mark_step();
+    }
+}
+
+/* Reads under other switches, and of a gradient in another place of its window. */
+static xt_tensor dropping_net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", xt_dropout(m, x, 0.25), 3);
+}
+static void read_mode(void) {
+    xt_module *m = xt_module_new(dropping_net, NULL);
+    double sum = 0;
+    for (int i = 0; i < 2; i++) {
+        if (i) xt_eval(m); /* @evals */
+        sum += xt_item(xt_mean(xt_forward(m, xt_reshape(some(16), 8, 2))));
+        xt_mark_step();
+    }
+    printf("%d\n", sum == 0);
+}
+static void read_cast(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    double sum = 0;
+    for (int i = 0; i < 2; i++) {
+        if (i) xt_autocast_begin(XT_BF16); /* @lowers */
+        sum += xt_item(xt_mean(xt_forward(m, xt_reshape(some(16), 8, 2))));
+        if (i) xt_autocast_end();
+        xt_mark_step();
+    }
+    printf("%d\n", sum == 0);
+}
+static void read_window(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    double sum = 0;
+    for (int i = 0; i < 2; i++) {
+        xt_backward(xt_mean(xt_square(xt_forward(m, xt_reshape(some(16), 8, 2)))));
+        sum += xt_item(xt_sum(xt_grad(xt_module_find(m, "fc.weight"))));
+        if (i) xt_optimizer_step(sgd);
+        xt_mark_step();
+    }
+    printf("%d\n", sum == 0);
+}
+
 static void checkpoint(void) {
     xt_module *m = xt_module_new(net, NULL);
     xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
@@ -845,6 +900,10 @@ int train(const char *what) {
                {"evicted", evicted},
                {"read", read_early},
                {"read_two", read_two},
+               {"unneeded", unneeded},
+               {"read_mode", read_mode},
+               {"read_cast", read_cast},
+               {"read_window", read_window},
                {"deviation", deviation},
                {"since", data_since},
                {"print", print},

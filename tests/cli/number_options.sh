@@ -13,7 +13,7 @@ import re
 import sys
 
 functions = json.load(open(sys.argv[1]))
-listed = re.findall(r"^(?:NUMBER|DRAWN|UPDATED|NO_DATA)\((\w+), (\w+),", open(sys.argv[2]).read(), flags=re.M)
+listed = re.findall(r"^(?:NUMBER|ROUNDED|DRAWN|UPDATED|NO_DATA)\((\w+), (\w+),", open(sys.argv[2]).read(), flags=re.M)
 there = [(f["name"], number) for f in functions if f["source"] and "*" not in f["returns"] for number in f["numbers"]]
 for f, number in there:
     if (f, number) not in listed:

@@ -73,9 +73,12 @@ static void test_relu_is_flat_at_zero(void **state) {
     program p = begin(1, 1, (int64_t[]){3});
     ir_value *y = ir_maximum(&p.b, p.x[0], ir_splat(&p.b, p.x[0]->type, 0));
     expect_gradients(&p, y, (const double *[]){AT(-1, 0, 2)}, (const double *[]){AT(0, 0, 1)});
-    p = begin(1, 1, (int64_t[]){3}); /* the constant on the left, and broadcast */
-    y = ir_maximum(&p.b, ir_broadcast_scalar(&p.b, ir_splat(&p.b, ir_scalar(XT_F64), 0), p.x[0]->type), p.x[0]);
+    p = begin(1, 1, (int64_t[]){3}); /* the constant on the left */
+    y = ir_maximum(&p.b, ir_splat(&p.b, p.x[0]->type, 0), p.x[0]);
     expect_gradients(&p, y, (const double *[]){AT(-1, 0, 2)}, (const double *[]){AT(0, 0, 1)});
+    p = begin(1, 1, (int64_t[]){3}); /* a number that is broadcast is an operand as others */
+    y = ir_maximum(&p.b, ir_broadcast_scalar(&p.b, ir_splat(&p.b, ir_scalar(XT_F64), 0), p.x[0]->type), p.x[0]);
+    expect_gradients(&p, y, (const double *[]){AT(-1, 0, 2)}, (const double *[]){AT(0, .5, 1)});
 }
 
 static void test_ties_are_shared(void **state) {

@@ -1,4 +1,6 @@
 /* Which ops of StableHLO are instructions of a vector program, and putting one there. */
+#include <math.h>
+
 #include "cpu/vector/vprog.h"
 #include "ir/interp.h"
 #include "pass/rewrite.h"
@@ -107,14 +109,20 @@ static int emit_convert(vprog_builder *into, const ir_op *op, int x) {
     return x;
 }
 
-/* 2 or 3 where op raises to that power: products, as XLA has it (at most one unit in the last place from the rounded
- * power), for pow has no vector form. */
-static int small_power(const ir_op *op) {
+/* The constant that op raises to where that needs no logarithm: 2, 3, 0.5 or -0.5, else 0. Products and roots, as XLA
+ * has it (at most one unit in the last place from the rounded power). */
+static double small_power(const ir_op *op) {
     pass_literal c;
     xt_dtype d = op->in[1]->type->dtype;
     if (!pass_constant(op->in[1], &c) || !(d == XT_F32 || d == XT_F64 || vprog_is_half(d))) return 0;
     double n = array_get(&(array){.type = ir_scalar(d), .data = (void *)(uintptr_t)c.lit->data}, 0);
-    return c.splat && (n == 2 || n == 3) ? (int)n : 0;
+    return c.splat && (n == 2 || n == 3 || fabs(n) == 0.5) ? n : 0;
+}
+static int emit_power(vprog_builder *into, vprog_type t, int x, double n) {
+    if (n == 0.5) return vprog_emit(into, VPROG_SQRT, t, x, -1, -1);
+    if (n == -0.5) return vprog_emit(into, VPROG_RSQRT, t, x, -1, -1);
+    int square = vprog_emit(into, VPROG_MUL, t, x, x, -1);
+    return n == 2 ? square : vprog_emit(into, VPROG_MUL, t, square, x, -1);
 }
 
 /* What a quotient leaves over: by a division that the program may have already, for x / 0 is -1, and x / -1 is -x. */
@@ -127,6 +135,7 @@ int vprog_emit_op(vprog_builder *into, const ir_op *op, int x, int y, int z) {
     xt_dtype d = op->out[0].type->dtype;
     vprog_type t;
     vprog_type_of(op->in[0]->type->dtype, &t);
+    double n = op->code == OP_power ? small_power(op) : 0;
     int r;
     switch ((int)op->code) {
     case OP_select: vprog_type_of(d, &t); return vprog_emit(into, VPROG_SELECT, t, x, y, z);
@@ -139,11 +148,8 @@ int vprog_emit_op(vprog_builder *into, const ir_op *op, int x, int y, int z) {
             r = vprog_emit(into, d == XT_BF16 ? VPROG_ROUND_BF16 : VPROG_ROUND_F16, VPROG_F32, r, -1, -1);
         return r;
     default:
-        r = op->code == OP_power ? small_power(op) : 0;
-        if (r == 2)
-            r = vprog_emit(into, VPROG_MUL, t, x, x, -1);
-        else if (r == 3)
-            r = vprog_emit(into, VPROG_MUL, t, vprog_emit(into, VPROG_MUL, t, x, x, -1), x, -1);
+        if (n != 0)
+            r = emit_power(into, t, x, n);
         else if (op->code == OP_remainder && t != VPROG_F32 && t != VPROG_F64)
             r = emit_remainder(into, t, x, y);
         else if (op->code == OP_divide && t != VPROG_F32 && t != VPROG_F64)

@@ -394,6 +394,8 @@ uint32_t lazy_loop_runs(const lazy_ctx *c, const lazy_loop *until);
 
 /* A number at this line has become data, the last one in that step (scalar.c). */
 bool lazy_number_changed(src_id at, int64_t *out_step, double *out_was, double *out_now);
+/* The first that did behind `step`. */
+bool lazy_number_changed_since(int64_t step, src_id *out_at, double *out_was, double *out_now);
 
 /* --- uploads (scalar.c, state.c) --- */
 xt_status lazy_upload_pack(lazy_ctx *c, lazy_pack *p);

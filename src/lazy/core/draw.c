@@ -127,21 +127,22 @@ static ir_value *counted(lazy_ctx *c, ir_builder *b, ir_value *key, const lazy_l
     return ir_add(b, key, ir_pad(b, ir_reshape(b, run, 1, &one), ir_splat(b, word, 0), &low, &high, NULL));
 }
 
-xt_tensor lazy_rng_keys(const xt_src *src, uint32_t draws) {
+/* The first of `draws` draws a run of the body; unless they count, they are those of the next key as well. */
+static xt_tensor key_of(const xt_src *src, uint32_t draws, bool counts) {
     lazy_ctx *c = lazy_ctx_get();
     ir_builder *b = lazy_begin(src);
     if (!c) return (xt_tensor){0};
     lazy_given_key *given = c->given_key;
     if (given) {
         uint32_t first = given->n;
-        given->n += draws * lazy_loop_runs(c, given->loop);
+        if (counts) given->n += draws * lazy_loop_runs(c, given->loop);
         return lazy_wrap(given->key ? counted(c, b, given->key, given->loop, first, draws) : NULL, "a random key");
     }
     lazy_pack *p;
     int at;
     ir_value *x = lazy_pack_take(c, b, XT_U32, 4, &p, &at);
     if (x) {
-        lazy_draw d = {.runs = draws * lazy_loop_runs(c, NULL), .apart = c->no_grad > 0};
+        lazy_draw d = {.runs = counts ? draws * lazy_loop_runs(c, NULL) : 0, .apart = c->no_grad > 0};
         lazy_pack_rng(c, p, at, d);
         if (c->replay_log)
             lazy_replay_log_add(
@@ -150,8 +151,16 @@ xt_tensor lazy_rng_keys(const xt_src *src, uint32_t draws) {
     return lazy_wrap(x ? counted(c, b, x, NULL, 0, draws) : NULL, "a random key");
 }
 
+xt_tensor lazy_rng_keys(const xt_src *src, uint32_t draws) {
+    return key_of(src, draws, true);
+}
+
 xt_tensor lazy_rng_key(const xt_src *src) {
-    return lazy_rng_keys(src, 1);
+    return key_of(src, 1, true);
+}
+
+xt_tensor lazy_rng_key_idle(const xt_src *src) {
+    return key_of(src, 1, false);
 }
 
 void lazy_draws_of(lazy_given_key *k, xt_tensor key) {

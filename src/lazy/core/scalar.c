@@ -118,6 +118,19 @@ bool lazy_number_changed(src_id at, int64_t *out_step, double *out_was, double *
     return false;
 }
 
+bool lazy_number_changed_since(int64_t step, src_id *out_at, double *out_was, double *out_now) {
+    size_t first = n_changes > BASE_COUNT(changes) ? n_changes - BASE_COUNT(changes) : 0;
+    for (size_t k = first; k < n_changes; k++) {
+        size_t i = k % BASE_COUNT(changes);
+        if (changes[i].step <= step) continue;
+        *out_at = changes[i].src;
+        *out_was = changes[i].was;
+        *out_now = changes[i].now;
+        return true;
+    }
+    return false;
+}
+
 static double number_at(void *user) {
     return *(const double *)user;
 }

@@ -104,11 +104,15 @@ static bool explain_read(str *out, const lazy_flags *now, const lazy_node *nodes
                          size_t n_known, lazy_event *ev) {
     lazy_program **same = base_malloc((n_known + 1) * sizeof *same);
     const lazy_program *best =
-        same && ev->src ? explain_nearest_read(nodes, n, same, of_line(known, n_known, ev->src, same)) : NULL;
+        same && ev->src ? explain_nearest_read(now, nodes, n, same, of_line(known, n_known, ev->src, same)) : NULL;
     base_free(same);
     if (!best || is_another_read(nodes, n, best, ev->src)) return false;
     ev->why = explain_inputs(out, now, nodes, n, best, &ev->advice);
     if (!ev->why && explain_open_step(out, now, nodes, n, best, ev)) ev->why = LAZY_WHY_OTHER_STEP;
+    bool switched =
+        !ev->why && explain_switched(now, &best->flags) && explain_flags(out, now, &best->flags, best->number);
+    if (switched) ev->why = LAZY_WHY_FLAG;
+    if (!ev->why && now->updates == best->flags.updates) ev->why = explain_accumulation(out, now, nodes, n, best);
     if (!ev->why) ev->why = explain_ops(out, nodes, n, best, &ev->advice);
     return true;
 }

@@ -53,7 +53,8 @@ const lazy_program *explain_nearest_step(const lazy_flags *now, const lazy_node 
 /* Apart from what is asked for or assigned. */
 bool explain_same_own_ops(const lazy_node *nodes, size_t n, const lazy_program *p);
 /* Of reads. */
-const lazy_program *explain_nearest_read(const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known);
+const lazy_program *explain_nearest_read(const lazy_flags *now, const lazy_node *nodes, size_t n,
+                                         lazy_program *const *known, size_t n_known);
 
 /* --- words --- */
 /* "add fc f32[8,4] at a.c:3", with attributes on request. */
@@ -90,6 +91,10 @@ bool explain_has_lines(explain_list a, explain_list b);
 lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice);
 
 /* --- the user's calls --- */
+/* How many of the switches differ that change what is computed forwards. */
+static inline int explain_switched(const lazy_flags *now, const lazy_flags *was) {
+    return (now->autocast != was->autocast) + (now->mode != was->mode);
+}
 bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64_t program);
 lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p,
                        const char **advice);

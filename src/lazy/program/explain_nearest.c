@@ -21,7 +21,7 @@ static double likeness(const lazy_node *nodes, size_t n, const lazy_program *p) 
 
 /* Which ops they change is not known here. */
 static int other_modes(const lazy_flags *now, const lazy_flags *was) {
-    return (now->autocast != was->autocast) + (now->mode != was->mode) + (now->backward != was->backward) +
+    return explain_switched(now, was) + (now->backward != was->backward) +
            (now->no_grad != was->no_grad && (now->backward || was->backward)) +
            (now->updates && now->updates == was->updates &&
             (now->momenta != was->momenta || now->optimizers != was->optimizers));
@@ -121,14 +121,19 @@ const lazy_program *explain_nearest_step(const lazy_flags *now, const lazy_node 
     return best;
 }
 
-const lazy_program *explain_nearest_read(const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known) {
+/* Of those that were read under the same switches, if there are any: then no switch is the cause. */
+const lazy_program *explain_nearest_read(const lazy_flags *now, const lazy_node *nodes, size_t n,
+                                         lazy_program *const *known, size_t n_known) {
     const lazy_program *best = NULL;
-    double most = 0;
+    distance least = {0};
     for (size_t i = 0; i < n_known; i++) {
-        double alike = likeness(nodes, n, known[i]);
-        if (best && alike <= most) continue;
+        const lazy_flags *was = &known[i]->flags;
+        distance d = {.accumulates = explain_accumulates(now, nodes, n, known[i]),
+                      .likeness = likeness(nodes, n, known[i])};
+        d.things = explain_switched(now, was) + d.accumulates;
+        if (best && !is_nearer(d, least)) continue;
         best = known[i];
-        most = alike;
+        least = d;
     }
     return best;
 }

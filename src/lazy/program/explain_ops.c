@@ -176,9 +176,34 @@ static const lazy_node *given_by_line(explain_list l, size_t i) {
     return &l.at[i];
 }
 
+/* The same ops take the step's numbers from other places: one that none of them needs stands in front of theirs, or
+ * does no longer. A number that became data since p was made is one, and its line told none of the ops'. */
+static lazy_why explain_places(str *out, const lazy_node *now, const lazy_node *was, const lazy_program *p,
+                               const char **advice) {
+    char at[256];
+    src_id src;
+    double before, since;
+    if (!now || !was || !now->is_number || !was->is_number) return LAZY_WHY_KNOWN;
+    if (lazy_number_changed_since(p->step, &src, &before, &since)) {
+        str_printf(out,
+                   "the number at %s changed from %g to %g and is data from now on: what this step computes does not "
+                   "need it, but it stands in front of the numbers that it does (program %lld)",
+                   src_text(src, at, sizeof at), before, since, (long long)p->number);
+        *advice = "one more program is enough for it; xt_scalar is data from the first step on";
+        return LAZY_WHY_CONSTANT;
+    }
+    str_printf(out, "the number at %s stands behind more or fewer numbers of the step than in program %lld",
+               src_text(now->src, at, sizeof at), (long long)p->number);
+    *advice = "numbers that enter a step under an `if` (xt_scalar, a draw, a clip) move the others: let each enter in "
+              "every step";
+    return LAZY_WHY_OPS;
+}
+
 /* The same ops at the same lines: with other attributes, or on other operands. */
 static lazy_why explain_attributes(str *out, const lazy_node *now, const lazy_node *was, const lazy_program *p,
                                    const char **advice) {
+    lazy_why places = explain_places(out, now, was, p, advice);
+    if (places) return places;
     if (now && was && now->text != was->text) {
         explain_became(out, now, was, p->number);
         if (now->code == was->code && now->src == was->src) *advice = other_numbers(now, was);
