@@ -187,7 +187,7 @@ xt_tensor xt_interpolate_at(const xt_src *src, xt_tensor x, xt_interpolate_opts 
         if (scaled && m.rows)
             m.data =
                 ex_derived(src, m.rows->dtype,
-                           ops_sized_number_moves(src, "xt_interpolate", m.rows->dtype, ops_sizes(in, out), o.scale),
+                           ops_sized_number_moves(src, "xt_interpolate", ops_sizes(in, out), o.scale),
                            m.scale)
                     .data;
         y = resize(&m, y, o.mode);
