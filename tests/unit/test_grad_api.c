@@ -206,6 +206,21 @@ static void ties(void **state) {
     nothing_left();
 }
 
+/* Where a number leaves nothing of a tensor its gradient is zeros: it is there, as when the number is another one. */
+static void nothing_is_left(void **state) {
+    (void)state;
+    xt_tensor x = wanted(3, 2), square = xt_full(1, XT_F32, 2, 2);
+    xt_backward(xt_sum(xt_pow(x, 0)));
+    is_near(xt_grad(x), 0, 0);
+    x = wanted(INFINITY, 2);
+    xt_backward(xt_sum(xt_addmv(x, square, vector(1, 2), 0, 1)));
+    is_near(xt_grad(x), 0, 0);
+    x = wanted(INFINITY, 2);
+    xt_backward(xt_sum(xt_addmm(x, square, square, .beta = 0)));
+    is_near(xt_grad(x), 0, 0);
+    nothing_left();
+}
+
 /* torch asks for no_grad where a leaf gets a value; here the value is a leaf again, whatever it was made of. */
 static void a_leafs_new_value_is_a_leaf(void **state) {
     (void)state;
@@ -394,6 +409,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_add),
         cmocka_unit_test(ties),
+        cmocka_unit_test(nothing_is_left),
         cmocka_unit_test(results_of_ops_have_none_unless_retained),
         cmocka_unit_test(made_by_an_op_and_still_a_leaf),
         cmocka_unit_test(a_loss_may_be_the_leaf),
