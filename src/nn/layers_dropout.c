@@ -23,7 +23,7 @@ typedef enum dropping { NOTHING, CONSTANT, DATA } dropping;
 static dropping what_drops(const xt_src *src, const char *what, const xt_module *m, double p) {
     bool drops = nn_drops(m, p);
     if (!xt_is_training(m)) return NOTHING;
-    return ops_number_moves(src, what, XT_F32, p) ? DATA : drops ? CONSTANT : NOTHING;
+    return ops_number_moves(src, what, p) ? DATA : drops ? CONSTANT : NOTHING;
 }
 
 static xt_tensor times(const xt_src *src, xt_tensor x, double c, dropping how) {

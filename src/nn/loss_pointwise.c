@@ -70,10 +70,11 @@ xt_tensor xt_smooth_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_s
     if (!loss_open(&l, src, "xt_smooth_l1_loss", 2, (xt_tensor[]){x, y}, v) ||
         !loss_number(&l, "beta", o.beta, 0, 1e30))
         return l.failed;
-    return o.beta > 0 ? pointwise(&l, v, o.reduction, smooth,
-                                  (ex_number[]){loss_given(&l, v[0], o.beta), loss_given(&l, v[0], 0.5 / o.beta),
-                                                loss_given(&l, v[0], -0.5 * o.beta)})
-                      : pointwise(&l, v, o.reduction, absolute, NULL);
+    /* Among data 0 is a number as others: nothing is below it, and what would be has a finite derivative. */
+    ex_number n[] = {loss_given(&l, v[0], o.beta), loss_given(&l, v[0], o.beta > 0 ? 0.5 / o.beta : 0),
+                     loss_given(&l, v[0], -0.5 * o.beta)};
+    return ex_always(n[0], 0) ? pointwise(&l, v, o.reduction, absolute, NULL)
+                              : pointwise(&l, v, o.reduction, smooth, n);
 }
 xt_tensor xt_huber_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_huber_opts o) {
     loss l;

@@ -62,8 +62,8 @@ xt_tensor xt_slice_step_at(const xt_src *src, xt_tensor x, int axis, int64_t sta
     return lazy_wrap(ir_slice(b, v, first, limit, stride), "xt_slice_step");
 }
 
-/* x with y at start..stop of an axis: what is before, y, what is behind. With a step, y is spread out
- * and put over x. */
+/* x with y at start..stop of an axis: what is before, y, what is behind; written there where the place is data. With a
+ * step, y is spread out and put over x. */
 xt_tensor xt_slice_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis, int64_t start, int64_t stop,
                               int64_t step) {
     const char *what = "xt_slice_scatter";
@@ -98,6 +98,12 @@ xt_tensor xt_slice_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int a
         ir_value *on = at ? ex_is(b, ir_remainder(b, at, ex_num(b, at, (double)step)), IR_EQ, 0) : NULL;
         ir_value *inside = ir_and(b, ex_is(b, at, IR_GE, 0), ex_is(b, at, IR_LT, (double)(stop - start)));
         return lazy_wrap(ex_pick(b, ir_and(b, on, inside), wide, v), what);
+    }
+    ir_value *begin = ops_place(src, what, start, ops_sizes(size, want[a]), start), *places[XT_MAX_RANK];
+    if (begin) {
+        ir_value *zero = ir_splat(b, begin->type, 0);
+        for (int64_t i = 0; i < (int64_t)v->type->rank; i++) places[i] = i == a ? begin : zero;
+        return lazy_wrap(ir_dynamic_update_slice(b, v, u, v->type->rank, places), what);
     }
     ir_value *parts[3];
     size_t n = 0;

@@ -56,27 +56,24 @@ xt_tensor xt_outer_at(const xt_src *src, xt_tensor x, xt_tensor y) {
     return xt_mul_at(src, xt_unsqueeze_at(src, x, 1), y);
 }
 
-static xt_tensor scaled(const xt_src *src, const char *what, xt_tensor x, double v, bool ends_at_0, bool *out_none) {
+static xt_tensor scaled(const xt_src *src, const char *what, xt_tensor x, double v, bool ends_at_0) {
     const ir_type *t = lazy_type(x);
     xt_tensor failed;
-    *out_none = false;
     if (!t) return x;
     xt_dtype d = ops_beside_number(t->dtype, v);
     if (!ops_number_fits(src, what, d, v, true, &failed)) return failed;
     ex_number n = ex_given(src, what, d, v);
-    *out_none = ends_at_0 && ex_always(n, 0);
-    if (*out_none || ex_always(n, 1)) return x;
+    if (ex_always(n, 1)) return x;
     ir_builder *b = lazy_begin(src);
     ir_value *a = ir_convert(b, lazy_value(x), d), *k = ex_of(b, a, n), *y = a && k ? ir_multiply(b, a, k) : NULL;
-    if (ends_at_0 && n.data && y) y = ex_keep(b, ex_is(b, k, IR_NE, 0), y, 0);
+    if (ends_at_0 && (n.data || v == 0) && y) y = ex_keep(b, ex_is(b, k, IR_NE, 0), y, 0);
     return lazy_wrap(y, what);
 }
 xt_tensor ops_by_alpha(const xt_src *src, xt_tensor x, double alpha) {
-    bool none;
-    return scaled(src, "alpha", x, alpha, false, &none);
+    return scaled(src, "alpha", x, alpha, false);
 }
-xt_tensor ops_by_beta(const xt_src *src, xt_tensor c, double beta, bool *out_none) {
-    return scaled(src, "beta", c, beta, true, out_none);
+xt_tensor ops_by_beta(const xt_src *src, xt_tensor c, double beta) {
+    return scaled(src, "beta", c, beta, true);
 }
 
 /* beta c + alpha x y. */
@@ -93,9 +90,7 @@ static xt_tensor add_product(const xt_src *src, const char *what, xt_tensor c, x
                           ops_shape(tc, &sc), ops_shape(tp, &sp));
     p = ops_by_alpha(src, p, o.alpha);
     if (o.no_input) return p;
-    bool none;
-    c = ops_by_beta(src, c, o.beta, &none);
-    return none ? p : xt_add_at(src, c, p);
+    return xt_add_at(src, ops_by_beta(src, c, o.beta), p);
 }
 xt_tensor xt_addmm_at(const xt_src *src, xt_tensor c, xt_tensor x, xt_tensor y, xt_addmm_opts o) {
     return add_product(src, "xt_addmm", c, x, y, 2, o);

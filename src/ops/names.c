@@ -4,7 +4,7 @@
 
 #include <xtrain/names.h>
 
-#include "ops/ops.h"
+#include "ops/expr.h"
 
 static xt_tensor times(const xt_src *src, xt_tensor x, double v) {
     return xt_mul_scalar_at(src, x, v);
@@ -61,7 +61,8 @@ xt_tensor xt_mvlgamma_at(const xt_src *src, xt_tensor x, int p) {
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_mvlgamma: p is %d: expected 1 to %d", p, (int)MOST);
     xt_tensor sum = xt_lgamma_at(src, x);
     for (int j = 1; j < p; j++) sum = xt_add_at(src, sum, xt_lgamma_at(src, xt_add_scalar_at(src, x, -0.5 * j)));
-    return xt_add_scalar_at(src, sum, 0.25 * p * (p - 1) * log(3.14159265358979323846));
+    ir_builder *b = lazy_begin(src); /* how many terms there are is a program's own, and so is what goes with it */
+    return lazy_wrap(ex_plus(b, lazy_value(sum), 0.25 * p * (p - 1) * log(3.14159265358979323846)), "xt_mvlgamma");
 }
 
 xt_tensor xt_rrelu_at(const xt_src *src, xt_tensor x, double lower, double upper, bool training) {

@@ -32,10 +32,8 @@ xt_tensor xt_vecdot_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis) {
 }
 
 static xt_tensor weighted(const xt_src *src, xt_tensor c, xt_tensor product, double beta, double alpha) {
-    bool none;
     product = ops_by_alpha(src, product, alpha);
-    c = ops_by_beta(src, c, beta, &none);
-    return xt_add_at(src, none ? xt_full_like_at(src, c, 0) : c, product); /* it says the shape */
+    return xt_add_at(src, ops_by_beta(src, c, beta), product);
 }
 
 xt_tensor xt_addmv_at(const xt_src *src, xt_tensor c, xt_tensor a, xt_tensor x, double beta, double alpha) {

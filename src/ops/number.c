@@ -1,14 +1,15 @@
 /* Numbers of the caller's in the graph. A number is a constant until it changes between two steps at the same place of
  * the program; from then on it is data there, with one notice. A place is the source line, the module path, the op
- * (OP.OPTION where steps may ask for one of its numbers without the others), the dtype, the size that a shape depends
- * on beside it, and how often they came by in this step. */
+ * (OP.OPTION where steps may ask for one of its numbers without the others), the size that a shape depends on beside
+ * it, and how often they came by in this step. The dtype is none of it: a number that is whole in some steps alone
+ * gives integers in those, and is one number. */
 #include <math.h>
 #include <pthread.h>
 
 #include "ops/number.h"
 
 typedef struct place_key {
-    uint32_t src, path, dtype, count;
+    uint32_t src, path, count;
     int64_t size;
     const char *what;
 } place_key;
@@ -63,14 +64,13 @@ static place *find(place_key *key, bool *fresh) {
 }
 
 /* True when the number at this place is data. */
-static bool changes(const xt_src *src, const char *what, xt_dtype t, int64_t size, double v, const ir_builder *b) {
+static bool changes(const xt_src *src, const char *what, int64_t size, double v, const ir_builder *b) {
     bool fresh;
     int64_t step = lazy_step();
     place_key key;
     memset(&key, 0, sizeof key); /* padding is part of the key */
     key.src = src_intern(src);
     key.path = b->path;
-    key.dtype = t;
     key.size = size;
     key.what = what;
     place *first = find(&key, &fresh);
@@ -141,19 +141,19 @@ bool ops_number_fits(const xt_src *src, const char *what, xt_dtype t, double v, 
 }
 
 /* --- as a value of the graph --- */
-bool ops_number_moves(const xt_src *src, const char *what, xt_dtype t, double v) {
-    return changes(src, what, t, 0, v, lazy_begin(src));
+bool ops_number_moves(const xt_src *src, const char *what, double v) {
+    return changes(src, what, 0, v, lazy_begin(src));
 }
 
-bool ops_sized_number_moves(const xt_src *src, const char *what, xt_dtype t, int64_t size, double v) {
-    return changes(src, what, t, size, v, lazy_begin(src));
+bool ops_sized_number_moves(const xt_src *src, const char *what, int64_t size, double v) {
+    return changes(src, what, size, v, lazy_begin(src));
 }
 
 /* Whole numbers travel as doubles. */
 ir_value *ops_place(const xt_src *src, const char *what, int64_t v, int64_t size, int64_t made) {
     const int64_t most = (int64_t)1 << 53;
     if (v > most || v < -most || made > most || made < -most) return NULL;
-    if (!ops_sized_number_moves(src, what, XT_I64, size, (double)v)) return NULL;
+    if (!ops_sized_number_moves(src, what, size, (double)v)) return NULL;
     xt_tensor s = lazy_scalar(src, XT_I64, (double)made);
     lazy_begin(src);
     return lazy_value(s);
@@ -161,7 +161,7 @@ ir_value *ops_place(const xt_src *src, const char *what, int64_t v, int64_t size
 
 ir_value *ops_number(const xt_src *src, const char *what, xt_dtype t, double v, bool *out_constant) {
     ir_builder *b = lazy_begin(src);
-    bool data = changes(src, what, t, 0, v, b);
+    bool data = changes(src, what, 0, v, b);
     if (out_constant) *out_constant = !data;
     if (!data) return ops_splat(b, ir_scalar(t), v);
     xt_tensor s = lazy_scalar(src, t, t == XT_BOOL ? v != 0 : v); /* which cuts fractions to whole numbers */

@@ -164,9 +164,9 @@ bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t 
  * ops_begin's builder records the op itself. */
 ir_value *ops_number(const xt_src *src, const char *what, xt_dtype t, double v, bool *out_constant);
 /* Whether it is data, for ops that are others where a number is 0: the place is known in such a step, too. */
-bool ops_number_moves(const xt_src *src, const char *what, xt_dtype t, double v);
+bool ops_number_moves(const xt_src *src, const char *what, double v);
 /* The same of a number that decides a shape, and within it something else: with another `size` it is another one. */
-bool ops_sized_number_moves(const xt_src *src, const char *what, xt_dtype t, int64_t size, double v);
+bool ops_sized_number_moves(const xt_src *src, const char *what, int64_t size, double v);
 static inline int64_t ops_sizes(int64_t a, int64_t b) {
     return (int64_t)((uint64_t)a * 0x9e3779b97f4a7c15u ^ (uint64_t)b);
 }

@@ -8,8 +8,7 @@
 xt_tensor ops_dropped(const xt_src *src, const char *what, xt_tensor x, double p);
 /* alpha x; x itself where alpha is 1. */
 xt_tensor ops_by_alpha(const xt_src *src, xt_tensor x, double alpha);
-/* beta c, of which nothing stays where beta is 0, whatever c holds. *out_none: it is 0 in every step; c is as it was.
- */
-xt_tensor ops_by_beta(const xt_src *src, xt_tensor c, double beta, bool *out_none);
+/* beta c, of which nothing stays where beta is 0, whatever c holds; its gradient is zeros then, not none. */
+xt_tensor ops_by_beta(const xt_src *src, xt_tensor c, double beta);
 
 #endif

@@ -115,8 +115,8 @@ xt_tensor xt_randint_at(const xt_src *src, int64_t lo, int64_t hi, xt_dtype dtyp
     ir_value *w = ops_random_words(src, t);
     bool exact = fabs((double)lo) < 0x1p53; /* numbers that are data are doubles; others are added in two parts */
     int64_t rest = exact ? 0 : lo & INT32_MAX;
-    bool moves = exact && ops_number_moves(src, "xt_randint (from)", XT_I64, (double)lo);
-    moves |= exact && ops_number_moves(src, "xt_randint (below)", XT_I64, (double)hi);
+    bool moves = exact && ops_number_moves(src, "xt_randint (from)", (double)lo);
+    moves |= exact && ops_number_moves(src, "xt_randint (below)", (double)hi);
     ex_number count = ex_derived(src, XT_I64, moves, (double)span),
               from = ex_derived(src, XT_I64, moves, (double)(lo - rest));
     ir_builder *b = lazy_begin(src);
@@ -160,7 +160,7 @@ xt_tensor xt_bernoulli_at(const xt_src *src, xt_tensor p) {
  * nothing. */
 xt_tensor ops_dropped(const xt_src *src, const char *what, xt_tensor x, double p) {
     const ir_type *t = lazy_type(x);
-    bool data = t && ops_number_moves(src, what, XT_F32, p);
+    bool data = t && ops_number_moves(src, what, p);
     if (!t || !t->count || (p == 0 && !data)) return x;
     const ir_type *f32 = ir_with_dtype(t, XT_F32);
     ir_value *u = fraction(src, p == 0 ? ops_random_words_idle(src, f32) : ops_random_words(src, f32));

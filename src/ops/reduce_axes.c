@@ -111,7 +111,7 @@ enum norm_kind { OF_POWERS, OF_SQUARES, LARGEST, SMALLEST };
 
 ex_norm ex_norm_given(const xt_src *src, const char *what, xt_dtype t, double order) {
     enum norm_kind kind = order == 2 ? OF_SQUARES : !isinf(order) ? OF_POWERS : order > 0 ? LARGEST : SMALLEST;
-    bool data = ops_number_moves(src, what, t, order);
+    bool data = ops_number_moves(src, what, order);
     double p = kind == OF_POWERS ? order : 1;
     return (ex_norm){order, ex_derived(src, t, data, p), ex_derived(src, t, data, 1 / p),
                      ex_derived(src, t, data, kind)};

@@ -185,11 +185,9 @@ xt_tensor xt_interpolate_at(const xt_src *src, xt_tensor x, xt_interpolate_opts 
                       .middle = o.mode == XT_NEAREST_EXACT,
                       .rows = ir_tensor(t == XT_F64 ? XT_F64 : XT_F32, 1, &out)};
         if (scaled && m.rows)
-            m.data =
-                ex_derived(src, m.rows->dtype,
-                           ops_sized_number_moves(src, "xt_interpolate", m.rows->dtype, ops_sizes(in, out), o.scale),
-                           m.scale)
-                    .data;
+            m.data = ex_derived(src, m.rows->dtype,
+                                ops_sized_number_moves(src, "xt_interpolate", ops_sizes(in, out), o.scale), m.scale)
+                         .data;
         y = resize(&m, y, o.mode);
     }
     y = y ? ir_convert(b, y, t) : NULL;

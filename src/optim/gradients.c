@@ -176,7 +176,7 @@ ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, doubl
 /* Infinity is another op, and stays one. */
 static norm_kind kind_of(const xt_src *src, const char *what, const gradients *g, double p) {
     xt_dtype t = widest(g->values, g->n);
-    if (isinf(p) || !ops_number_moves(src, what, t, p)) return (norm_kind){.p = p};
+    if (isinf(p) || !ops_number_moves(src, what, p)) return (norm_kind){.p = p};
     xt_tensor power = lazy_scalar(src, t, p), root = lazy_scalar(src, t, 1 / p);
     lazy_begin(src);
     return (norm_kind){p, lazy_value(power), lazy_value(root)};

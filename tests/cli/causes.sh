@@ -60,7 +60,7 @@ axis        ^compile 2: .* why: other ops: reduce \[2\] .dimensions = array<i64:
             array<i64: 1>. at @axis .program 1.: the numbers that an op is made with
 place       ^compile 2: .* why: other ops: slice .*start_indices = array<i64: 0>.* became .*start_indices = array<i64:
             1>.* at @place .program 1.: a place that changes from step to step is data: xt_index_select
-put         ^compile 2: .* why: other ops: slice .* at @put .program 1.: the numbers that an op is made with .axes
+put         ^compile 2: .* why: new scalar constant: the number at @put changed from 1 to 2: .* data from now on
 roll        ^compile 2: .* why: new scalar constant: the number at @roll changed from 0 to 1: .* data from now on
 roll        ^compiles: 2$
 scale       ^compile 2: .* why: new scalar constant: the number at @scale changed from 1.5 to 1.51: .* data from now on

@@ -179,16 +179,18 @@ static void binary_ops(void **state) {
     }
 }
 
-/* Squares and cubes are products. */
+/* Squares and cubes are products, and others roots. */
 static void small_powers(void **state) {
     (void)state;
     for (size_t t = 0; t < BASE_COUNT(types); t++)
-        for (int e = 2; e <= 3; e++) {
+        for (int k = 0; k < 4; k++) {
+            static const double exponents[] = {2, 3, 0.5, -0.5};
+            double e = exponents[k];
             char text[1024], name[64];
-            snprintf(name, sizeof name, "power of %d.%s", e, types[t]);
+            snprintf(name, sizeof name, "power of %g.%s", e, types[t]);
             snprintf(text, sizeof text,
                      "func.func @main(%%x: tensor<%dx%s>) -> tensor<%dx%s> {\n"
-                     "%%e = stablehlo.constant dense<%d.0> : tensor<%dx%s>\n"
+                     "%%e = stablehlo.constant dense<%.1f> : tensor<%dx%s>\n"
                      "%%r = stablehlo.power %%x, %%e : tensor<%dx%s>\n"
                      "return %%r : tensor<%dx%s>\n"
                      "}\n",

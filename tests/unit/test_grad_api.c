@@ -185,6 +185,42 @@ static void branches_meet(void **state) {
     nothing_left();
 }
 
+/* PyTorch's choices at ties, also beside a number and a constant. */
+static void ties(void **state) {
+    (void)state;
+    xt_tensor x = wanted(0, 2);
+    xt_backward(xt_sum(xt_maximum(x, 0)));
+    is_near(xt_grad(x), 0.5, 1);
+    x = wanted(0, 2);
+    xt_backward(xt_sum(xt_minimum(x, xt_zeros(XT_F32, 2))));
+    is_near(xt_grad(x), 0.5, 0);
+    x = wanted(0, 2);
+    xt_backward(xt_sum(xt_relu(x)));
+    is_near(xt_grad(x), 0, 1);
+    x = wanted(0.5f, 1); /* of class 1: the margin is held exactly */
+    xt_backward(xt_multi_margin_loss(xt_reshape(x, 1, 2), xt_from_array((int64_t[]){1}, XT_I64, 1), .margin = 0.5));
+    is_near(xt_grad(x), 0, 0);
+    x = wanted(0, 1);
+    xt_backward(xt_multilabel_margin_loss(xt_reshape(x, 1, 2), xt_from_array((int64_t[]){1, -1}, XT_I64, 1, 2)));
+    is_near(xt_grad(x), 0, 0);
+    nothing_left();
+}
+
+/* Where a number leaves nothing of a tensor its gradient is zeros: it is there, as when the number is another one. */
+static void nothing_is_left(void **state) {
+    (void)state;
+    xt_tensor x = wanted(3, 2), square = xt_full(1, XT_F32, 2, 2);
+    xt_backward(xt_sum(xt_pow(x, 0)));
+    is_near(xt_grad(x), 0, 0);
+    x = wanted(INFINITY, 2);
+    xt_backward(xt_sum(xt_addmv(x, square, vector(1, 2), 0, 1)));
+    is_near(xt_grad(x), 0, 0);
+    x = wanted(INFINITY, 2);
+    xt_backward(xt_sum(xt_addmm(x, square, square, .beta = 0)));
+    is_near(xt_grad(x), 0, 0);
+    nothing_left();
+}
+
 /* torch asks for no_grad where a leaf gets a value; here the value is a leaf again, whatever it was made of. */
 static void a_leafs_new_value_is_a_leaf(void **state) {
     (void)state;
@@ -372,6 +408,8 @@ int main(void) {
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_add),
+        cmocka_unit_test(ties),
+        cmocka_unit_test(nothing_is_left),
         cmocka_unit_test(results_of_ops_have_none_unless_retained),
         cmocka_unit_test(made_by_an_op_and_still_a_leaf),
         cmocka_unit_test(a_loss_may_be_the_leaf),

@@ -6,7 +6,7 @@
 #include "number_rows.h"
 
 enum { DRAWS = 4, COUNT = ROWS * COLUMNS };
-static const double numbers[] = {0.5, 0, 1, 2, -1, INFINITY, -0.5, 1.5};
+static const double numbers[] = {0.5, 0, 1, 2, -1, INFINITY, -0.5, 1.5, 0.75};
 
 typedef struct outcome {
     bool refused, flows; /* a gradient came back */
@@ -112,6 +112,7 @@ static void constants_and_data_are_one(void **state) {
             ok = same(&rows[i], v, "the draws behind", data.drawn, constant.drawn, DRAWS) && ok;
             failed += !ok;
             rounds |= first_other(data.y, constant.y, data.n, 0) < data.n;
+            rounds |= first_other(data.d_x, constant.d_x, COUNT, 0) < COUNT;
         }
         if (rows[i].kind == ROUND && !rounds) fail_msg("%s: no longer ROUNDED", rows[i].name);
     }

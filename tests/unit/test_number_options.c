@@ -116,12 +116,73 @@ static void dropout_from_none_to_all(void **state) {
     }
 }
 
+/* Numbers for which a function has another form are numbers as others once they move: how many programs serve all. */
+typedef xt_tensor (*moved_fn)(xt_module *m, xt_tensor x, double v);
+static xt_tensor encoder(xt_module *m, xt_tensor x, double v) {
+    return xt_transformer_encoder_layer(m, "t", xt_reshape(x, ROWS, 1, COLUMNS), .heads = 2, .feedforward = 4,
+                                        .dropout = v);
+}
+static xt_tensor lstm(xt_module *m, xt_tensor x, double v) {
+    return xt_lstm(m, "r", xt_reshape(x, ROWS, 1, COLUMNS), 3, .layers = 2, .dropout = v).output;
+}
+static xt_tensor smooth_l1(xt_module *m, xt_tensor x, double v) {
+    (void)m;
+    return xt_smooth_l1_loss(x, other(), .beta = v);
+}
+static xt_tensor norm(xt_module *m, xt_tensor x, double v) {
+    (void)m;
+    return xt_norm_axes(x, XT_AXES(1), .p = v);
+}
+static xt_tensor triplet(xt_module *m, xt_tensor x, double v) {
+    (void)m;
+    return xt_triplet_margin_loss(x, other(), xt_neg(x), .p = v);
+}
+static xt_tensor whole_or_not(xt_module *m, xt_tensor x, double v) {
+    (void)m, (void)x;
+    return xt_add(xt_from_array(labels, XT_I64, ROWS), v);
+}
+static void from_a_special_number(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        moved_fn make;
+        double v[6];
+        int programs;
+    } cases[] = {{"xt_transformer_encoder_layer", encoder, {0, 0.5, 0.25, 0, 0.3, 1}, 2},
+                 {"xt_lstm", lstm, {0, 0.5, 0.25, 0, 0.3, 1}, 2},
+                 {"xt_smooth_l1_loss", smooth_l1, {0, 0.5, 1, 0, 0.25, 2}, 2},
+                 {"xt_norm_axes", norm, {1, INFINITY, 2, 3, 0.5, -INFINITY}, 2},
+                 {"xt_triplet_margin_loss", triplet, {2, INFINITY, 1, 3, 0.5, 2}, 2},
+                 /* what integers and fractions give are results of two dtypes */
+                 {"xt_add", whole_or_not, {1, 2, 0.5, 3, 0.75, 1}, 3}};
+    for (size_t k = 0; k < BASE_COUNT(cases); k++) {
+        xt_module *m = xt_module_new(nothing, NULL);
+        int64_t before = xt_counter("compiles");
+        for (int s = 0; s < 6; s++) {
+            xt_tensor x = xt_requires_grad(xt_from_array(values, XT_F32, ROWS, COLUMNS), true);
+            xt_tensor y = cases[k].make(m, x, cases[k].v[s]);
+            if (cases[k].make != whole_or_not) {
+                xt_backward(xt_sum(y));
+                xt_when_ready(xt_grad(x), NULL, NULL);
+                xt_module_zero_grad(m);
+            }
+            xt_when_ready(y, NULL, NULL);
+            assert_true(xt_mark_step());
+        }
+        if (xt_counter("compiles") - before > cases[k].programs)
+            fail_msg("%s: %lld programs", cases[k].name, (long long)(xt_counter("compiles") - before));
+        xt_module_free(m);
+        assert_true(xt_mark_step());
+    }
+}
+
 static int end(void **state) {
     (void)state;
     return xt_finish();
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_number), cmocka_unit_test(dropout_from_none_to_all)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_number), cmocka_unit_test(dropout_from_none_to_all),
+                                       cmocka_unit_test(from_a_special_number)};
     return cmocka_run_group_tests(tests, NULL, end);
 }

@@ -118,9 +118,19 @@ static double small_power(const ir_op *op) {
     double n = array_get(&(array){.type = ir_scalar(d), .data = (void *)(uintptr_t)c.lit->data}, 0);
     return c.splat && (n == 2 || n == 3 || fabs(n) == 0.5) ? n : 0;
 }
+/* A power is no root of a zero's sign and of minus infinity. */
+static int emit_root(vprog_builder *into, vprog_type t, int x, bool inverse) {
+    const double d[2] = {-INFINITY, inverse ? 0 : INFINITY};
+    const float f[2] = {-INFINITY, inverse ? 0 : INFINITY};
+    const void *least = t == VPROG_F64 ? (const void *)&d[0] : &f[0],
+               *there = t == VPROG_F64 ? (const void *)&d[1] : &f[1];
+    int root = vprog_emit(into, inverse ? VPROG_RSQRT : VPROG_SQRT, t, x, -1, -1);
+    root = vprog_emit(into, VPROG_ABS, t, root, -1, -1);
+    int is_least = vprog_emit(into, VPROG_EQ, t, x, vprog_constant(into, t, least), -1);
+    return vprog_emit(into, VPROG_SELECT, t, is_least, vprog_constant(into, t, there), root);
+}
 static int emit_power(vprog_builder *into, vprog_type t, int x, double n) {
-    if (n == 0.5) return vprog_emit(into, VPROG_SQRT, t, x, -1, -1);
-    if (n == -0.5) return vprog_emit(into, VPROG_RSQRT, t, x, -1, -1);
+    if (fabs(n) == 0.5) return emit_root(into, t, x, n < 0);
     int square = vprog_emit(into, VPROG_MUL, t, x, x, -1);
     return n == 2 ? square : vprog_emit(into, VPROG_MUL, t, square, x, -1);
 }
