@@ -229,8 +229,10 @@ void log_plain_after(log_engine *e, lazy_cause cause) {
 static void end_stage(log_engine *e, log_stage s, const void *loader, const lazy_pass *outer) {
     log_set *set = &e->sets[s];
     int kind = s == LOG_VALIDATE ? LAZY_EVALUATED : LAZY_TRAINED;
-    if (!set->fresh || lazy_position_of_thread()->passes[kind].loader != loader) return;
+    const lazy_pass *its = &lazy_position_of_thread()->passes[kind];
+    if (!set->fresh || its->loader != loader) return;
     if (set->loader && set->loader != loader) return;
+    set->noted.batch = its->batch; /* the last one, whichever logged something */
     if (outer[kind].loader && set->first_loader && set->first_loader != loader)
         set->loader = outer[kind].loader;
     else
