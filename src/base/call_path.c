@@ -2,10 +2,12 @@
  * compiler copied a call (a loop that it unrolled) one place has several paths. */
 #include "base/call_path.h"
 
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <pthread.h>
+#include <unwind.h>
 
-enum { FRAMES_MAX = 48, PATHS_MAX = 1 << 14 };
+enum { FRAMES_MAX = 512, PATHS_MAX = 1 << 14 };
 
 typedef struct path {
     src_id line; /* of the call itself, which needs no debug information */
@@ -34,11 +36,47 @@ static call_path add(const void *const *at, size_t n, src_id line, const char *w
     return 0;
 }
 
+/* Where the function begins that the call is in; of the library's own, which call functions of the program's that may
+ * call them again, each has its place. */
+static const void *function_of(const void *returns_to) {
+    Dl_info it, own;
+    const void *call = (const char *)returns_to - 1;
+    const void *begin = _Unwind_FindEnclosingFunction((void *)(uintptr_t)call);
+    bool known = begin && dladdr(call, &it) && dladdr(&paths, &own),
+         of_library = known && own.dli_fbase == it.dli_fbase;
+    return known && !of_library ? begin : NULL;
+}
+
+/* A function that calls itself is a loop: of each that is under way more than once, the innermost alone is left. */
+static size_t without_recursion(const void *const *at, size_t n, const void **out) {
+    const void *functions[FRAMES_MAX];
+    size_t kept = 0; /* from the outside in, at the end of `out` */
+    for (size_t i = n; i-- > 0;) {
+        const void *f = function_of(at[i]);
+        for (size_t k = 0; f && k < kept; k++)
+            if (functions[k] == f) kept = k;
+        functions[kept] = f;
+        out[n - ++kept] = at[i];
+    }
+    memmove(out, out + n - kept, kept * sizeof *out);
+    return kept;
+}
+
+static call_path known(const void *const *at, size_t n) {
+    return (call_path)(uintptr_t)map_get(ids, at, n * sizeof *at);
+}
+
 static call_path number_of(const void *const *at, size_t n, src_id line, const char *what) {
+    const void *once[FRAMES_MAX];
     pthread_mutex_lock(&lock);
     if (!ids) ids = map_new();
-    call_path id = ids ? (call_path)(uintptr_t)map_get(ids, at, n * sizeof *at) : 0;
-    if (ids && !id) id = add(at, n, line, what);
+    call_path id = ids ? known(at, n) : 0;
+    if (ids && !id) {
+        size_t left = without_recursion(at, n, once);
+        id = known(once, left);
+        if (!id) id = add(once, left, line, what);
+        if (id && left < n && map_count(ids) < PATHS_MAX) map_put(ids, at, n * sizeof *at, (void *)(uintptr_t)id, NULL);
+    }
     pthread_mutex_unlock(&lock);
     return id;
 }
@@ -68,10 +106,22 @@ typedef struct lines {
     bool unknown; /* there was a frame without debug information */
 } lines;
 
+/* As src_chain_from_return_address, but of a function that was inlined in itself the innermost line alone. */
+static size_t chain_of(const void *at, src_id chain[SRC_CHAIN_MAX]) {
+    size_t n = src_chain_from_return_address(at, chain), kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        const xt_src *line = src_get(chain[i]);
+        for (size_t k = 0; line->line > 0 && k < kept; k++)
+            if (src_get(chain[k])->func == line->func && src_get(chain[k])->file == line->file) kept = k;
+        chain[kept++] = chain[i];
+    }
+    return kept;
+}
+
 static src_id next_line(lines *l) { /* 0: not known, or there is none left */
     if (l->next == l->n) {
         if (!l->frames) return 0;
-        l->n = src_chain_from_return_address(l->p->at[--l->frames], l->chain);
+        l->n = chain_of(l->p->at[--l->frames], l->chain);
         l->next = 0;
     }
     src_id id = l->chain[l->next++];

@@ -435,7 +435,6 @@ typedef struct lazy_updater { /* of an optimizer */
     int64_t step; /* in which it stepped last; -1: never */
     src_id at; /* and where */
     call_path path; /* how the program came there; 0: not looked at */
-    const void *returns_to;
     size_t n_slots, n_calls; /* step slots and calls that were noted by then */
     int64_t ends_in; /* the loop in which the next iteration's first call ends the step; 0: none */
     int64_t loop_step; /* of its thread, in which it was counted last */
@@ -463,6 +462,9 @@ bool lazy_call_is_late(size_t call);
 /* It is of the iteration whose update has come: of the step's only one, or of the newest one where an earlier one has
  * come round and is over. */
 bool lazy_call_is_behind(size_t call);
+/* Two optimizers have stepped in this step, and it is not known yet whether they are of one iteration or of two loops:
+ * what is logged must not be put together before that. */
+bool lazy_loops_may_part(void);
 bool lazy_trace_is_empty(void); /* nothing is recorded or asked for, and a boundary may come */
 /* What a build behind the first so many leaves of a step under way recorded is no use of its parameters. */
 size_t lazy_leaves(void);

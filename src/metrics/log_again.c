@@ -12,12 +12,9 @@ static bool is_of_host(const log_pending *p) {
     return p->is_number && (p->weigh == LOG_WEIGH_CONSTANT || p->weigh == LOG_WEIGH_NUMBER);
 }
 
-/* Of a batch whose end may be padding; in a compiled function that is each call's own number. */
+/* Of a batch whose end may be padding: that which the call was at; in a compiled function each call's own number. */
 static void settle_samples(log_pending *p) {
-    if (p->weigh != LOG_WEIGH_SAMPLES || lazy_tracing()) return;
-    const log_engine *e = log_engine_peek();
-    p->weigh = LOG_WEIGH_NUMBER;
-    p->weight_value = e ? (double)log_pass_of(e, &e->sets[e->stage]).batch_size : 1;
+    if (p->weigh == LOG_WEIGH_SAMPLES && !lazy_tracing()) p->weigh = LOG_WEIGH_NUMBER;
 }
 
 static double less_of(double a, double b) {

@@ -47,6 +47,7 @@ static bool may_wait(const log_set *set) {
 }
 
 bool log_behind_take(log_set *set) {
+    log_pending_merge(set, set->n_pending);
     if (lazy_pending() || !may_wait(set) || !fits_those_before(set)) return false;
     size_t n = set->n_behind, each = set->n_pending, i = 0;
     if (!vec_grow((void **)&set->behind, &set->cap_behind, n + each, sizeof *set->behind)) return false;

@@ -195,8 +195,9 @@ void log_plain_pass_left(log_engine *e, const void *loader, const void *outer, i
 void log_plain_last_rows(log_engine *e, bool may_run); /* may_run: a boundary, be it one that opens the device */
 void log_plain_tell_lost(const log_engine *e); /* the program ends, and nobody will write them */
 /* `metric` is logged again, and what is pending of it is of an iteration, or of a micro-batch, that is over, though its
- * step is not. `updates`: of what is pending, see log_pending. */
-void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates);
+ * step is not. `updates`: of what is pending, see log_pending. `ahead`: the call is the first of the next iteration's
+ * that logs it. */
+void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates, bool ahead);
 /* A call is about to be noted for the training: what was logged behind such a boundary, in the iteration of the update
  * before it, is none of the iteration's that the call is of. */
 void log_plain_goes_on(log_engine *e, size_t call);
@@ -231,6 +232,8 @@ xt_status log_held_restore(log_set *set, int metric, log_weigh weigh, bool is_nu
 
 /* log_step.c */
 void log_record_step(log_engine *e); /* before a boundary */
+/* Of the first n of what is pending, those of one name become one value; how many are left of them. */
+size_t log_pending_merge(log_set *set, size_t n);
 void log_record_round(log_set *set,
                       size_t n); /* the first n of what is pending are added within the step, which goes on */
 

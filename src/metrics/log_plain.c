@@ -135,7 +135,7 @@ static bool within_batch(void) {
 }
 
 /* A loop whose step goes on: a row that is due has the state's value as it is now. */
-void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates) {
+void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates, bool ahead) {
     int64_t now = lazy_loop_steps();
     begin_loop(e);
     if (set != &e->sets[LOG_TRAIN]) /* a training has notes of its own for what it repeats */
@@ -145,7 +145,7 @@ void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates) {
     bool both = is_pending(set, metric); /* of the iteration that goes on, twice: a micro-batch */
     if (set != &e->sets[LOG_TRAIN])
         set->window_begins = !within_batch();
-    else if (updates != now || (both && now > e->seen_steps)) {
+    else if (updates != now || ((ahead || both) && now > e->seen_steps)) {
         /* logged behind the update of its iteration, or before it; what is there twice is of the next iteration */
         e->seen_steps = updates > e->seen_steps ? updates : now;
         end_window(e, e->seen_steps);
@@ -179,7 +179,7 @@ static bool ends_in_next(const log_engine *e, lazy_cause cause) {
     const log_set *set = &e->sets[LOG_TRAIN];
     bool ahead = false;
     for (size_t i = 0; i < set->n_pending && !ahead; i++) ahead = lazy_call_is_ahead(set->pending[i].call);
-    return ahead && (lazy_within_iteration(cause) || cause == LAZY_FINISH) && !lazy_pending();
+    return ahead && (lazy_within_iteration(cause) || cause == LAZY_FINISH || lazy_loops_may_part()) && !lazy_pending();
 }
 
 void log_plain_before(log_engine *e, lazy_cause cause) {
@@ -229,8 +229,10 @@ void log_plain_after(log_engine *e, lazy_cause cause) {
 static void end_stage(log_engine *e, log_stage s, const void *loader, const lazy_pass *outer) {
     log_set *set = &e->sets[s];
     int kind = s == LOG_VALIDATE ? LAZY_EVALUATED : LAZY_TRAINED;
-    if (!set->fresh || lazy_position_of_thread()->passes[kind].loader != loader) return;
+    const lazy_pass *its = &lazy_position_of_thread()->passes[kind];
+    if (!set->fresh || its->loader != loader) return;
     if (set->loader && set->loader != loader) return;
+    set->noted.batch = its->batch; /* the last one, whichever logged something */
     if (outer[kind].loader && set->first_loader && set->first_loader != loader)
         set->loader = outer[kind].loader;
     else

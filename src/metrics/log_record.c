@@ -208,7 +208,9 @@ static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o)
 
 /* The name has a value in this step already, which the later one then joins: log_again. In a loop of the program's own
  * it may be the next iteration's, where an update or the line shows that the loop has come round; but behind an
- * iteration's update it is of that iteration, unless its place is above the update. NULL: it stands alone again. */
+ * iteration's update it is of that iteration, unless its place is above the update. What follows may show that it was
+ * the next one's all the same (another loop's), so there both stand until the step's values are recorded. NULL: it
+ * stands alone. */
 static log_pending *there_already(log_engine *e, log_set *set, int which, const xt_src *src, size_t call) {
     size_t i = 0;
     while (i < set->n_pending && set->pending[i].metric != which) i++;
@@ -218,8 +220,8 @@ static log_pending *there_already(log_engine *e, log_set *set, int which, const 
     int64_t now = lazy_loop_steps();
     bool behind = lazy_call_is_behind(call), ahead = lazy_call_is_ahead(call) && !lazy_call_is_ahead(p->call);
     bool updated = (p->updates != now && !behind) || ahead, again = p->line == src_intern(src);
-    if (!updated && !again) return p;
-    log_plain_round(e, set, which, behind ? now : p->updates);
+    bool round = set == &e->sets[LOG_TRAIN] ? updated && !lazy_loops_may_part() : updated || again;
+    if (round) log_plain_round(e, set, which, behind ? now : p->updates, ahead);
     return NULL;
 }
 

@@ -235,9 +235,25 @@ static void record_pending(log_set *set, const xt_src *src, size_t n) {
     xt_no_grad_end_at(NULL);
 }
 
+size_t log_pending_merge(log_set *set, size_t n) {
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        log_pending p = set->pending[i], *there = set->pending;
+        while (there < set->pending + kept && there->metric != p.metric) there++;
+        if (there == set->pending + kept)
+            set->pending[kept++] = p;
+        else
+            log_again(src_get(set->metrics[p.metric].src), &set->metrics[p.metric], there, &p);
+    }
+    memmove(set->pending + kept, set->pending + n, (set->n_pending - n) * sizeof *set->pending);
+    set->n_pending -= n - kept;
+    return kept;
+}
+
 void log_record_round(log_set *set, size_t n) {
     const xt_src *src = src_get(set->metrics[set->pending[0].metric].src);
     size_t made = lazy_tensors_made();
+    n = log_pending_merge(set, n);
     if (!lazy_pending() && make_room(set, src)) {
         lazy_optional_apart();
         record_pending(set, src, n);
@@ -263,6 +279,7 @@ void log_record_step(log_engine *e) {
             log_forget_step((log_stage)s);
             continue;
         }
+        log_pending_merge(set, set->n_pending);
         xt_status begun = lazy_optional_begin(&(lazy_optional_owner){count_options, list_options, record_options,
                                                                      state_of_options, forget_recorded, set});
         if (begun) {

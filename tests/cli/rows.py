@@ -238,6 +238,7 @@ class Walk:
         for stage in 0, 1:
             s, outer = self.sets[stage], self.outer(here[0], stage) if here else None
             if s.fresh and self.places[stage].loader is loader and s.loader in (None, loader):
+                s.noted = s.noted[:2] + (self.places[stage].batch,) + s.noted[3:]
                 if outer and s.first not in (None, loader):
                     s.loader = outer.loader
                 else:

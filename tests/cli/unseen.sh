@@ -91,7 +91,7 @@ run read
 check "one that was read is, too" grep -q 'finish 0' "$tmp/out"
 run statehandled
 check "a handler is told of it, and nothing ends" grep -q 'alive for 16 steps, handler 1$' "$tmp/out"
-check "and nothing is pending" grep -q 'finish 0' "$tmp/out"
+check "and it is pending, as any other error" grep -q 'finish 1' "$tmp/out"
 run nothingelse
 check "a program of one call: exit code 1" [ $? = 1 ]
 check "and why" grep -q "the status that xt_write_file gave says.*no folder" "$tmp/err"

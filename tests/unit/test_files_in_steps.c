@@ -113,7 +113,7 @@ static double plain(const char *place, bool accumulates) {
         if (i % 5 == 3) at(m, "forward");
         xt_tensor loss = xt_mse_loss(y, b.y);
         if (i % 5 == 3) at(m, "loss");
-        xt_backward(loss);
+        xt_backward(accumulates ? xt_mul_scalar(loss, 0.5) : loss);
         if (i % 5 == 3) at(m, "backward");
         if (!accumulates || i % 2) xt_optimizer_step(opt);
         if (i % 5 == 3) at(m, "update");

@@ -41,7 +41,7 @@ static void trace_cleared(lazy_ctx *c) {
         it->went_on = !lazy_below_last_update(it, it->calls[i].at);
     if (it->by && !ends_by_itself(it, it->by) && it->n_marked < MARKED && !it->goes_on) it->n_marked++;
     it->by = NULL;
-    it->learned = NULL;
+    it->learned = it->beside = NULL;
     it->n_roots = it->n_calls = it->n_aside = it->n_looked = 0;
     it->now = (iteration_place){0};
     it->n_flows = 0;
@@ -169,11 +169,25 @@ static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, src_id
     if (!known) tell(it, again);
 }
 
+/* A loop behind another one, with an optimizer of its own: only when that steps again is it known that its first update
+ * was none of the other loop's last iteration. */
+static void part_loops(lazy_ctx *c, lazy_iteration *it, lazy_updater *u, bool again) {
+    bool parted = again && it->by == u && it->beside == u;
+    if (parted) {
+        lazy_came_round(it->beside_calls);
+        lazy_count_loop_step(c, u);
+    }
+    bool beside = !again && it->by && it->by != u && lazy_has_ended(it);
+    it->beside = beside ? u : NULL;
+    if (beside) it->beside_calls = lazy_calls_behind(it);
+}
+
 bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_iteration *it = c ? iteration_of(c) : NULL;
     if (!it) return true;
     bool again = it->by && u->step == c->step;
+    if (!c->replay_log && !lazy_draw_step_given()) part_loops(c, it, u, again);
     if (again) u->path = it->now.path; /* another loop may have begun, which comes here another way */
     /* what follows it may be an optimizer that steps in some iterations only, so that it is the last one of others */
     if (again)
@@ -194,13 +208,13 @@ bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
     return false;
 }
 
-/* A loop comes there as it did before. */
+/* Looked at each time: a function of the program's own that updates may be called by another one of its loops or ways.
+ */
 static void note_place(const lazy_iteration *it, lazy_updater *u, src_id at) {
     bool told = looks(it) && it->now.line == at;
-    if (!told || u->at != at || u->returns_to != it->returns_to) u->path = told ? it->now.path : 0;
+    u->path = told ? it->now.path : 0;
     if (told && !u->path) u->path = call_path_now(it->returns_to, at, it->what);
     u->at = at;
-    u->returns_to = it->returns_to;
 }
 
 void lazy_update_end(const xt_src *src, lazy_updater *u) {
@@ -222,16 +236,30 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
     it->evaluates = lazy_evaluates();
 }
 
+/* The iteration's last update is done, and a boundary may come before the call that asks. */
+static bool may_end(const lazy_ctx *c) {
+    return !c->replay_log && !c->loop && !c->in_boundary && !lazy_draw_step_given() && !lazy_inside();
+}
+
+/* Its last iteration is over, in the middle of a step: what was logged is of that one, and another optimizer's next
+ * update is a step of another loop's. */
+static void end_loop(lazy_ctx *c, const lazy_iteration *it) {
+    if (!may_end(c)) return;
+    lazy_came_round(it->n_calls);
+    c->loop_steps.step_plus_1 = 0;
+}
+
 /* Another loop may stand on the same lines, in a function that is called again, and end its steps in another way. The
  * update that came last is the old loop's: nothing is looked for behind it. Nor has a backward pass been through what
  * the new loop makes, where the old one's last is of the same step. */
-static void begin_anew(lazy_ctx *c, lazy_iteration *it) {
+static void begin_anew(lazy_ctx *c, lazy_iteration *it, bool over) {
     if (c->swept) c->n_swept = c->n_step_slots;
     c->swept = false;
     if (!it->updated) return;
+    if (it->by && (over || lazy_has_ended(it))) end_loop(c, it);
     it->loop++;
     it->by = NULL;
-    it->learned = NULL;
+    it->learned = it->beside = NULL;
     it->updated = it->goes_on = it->went_on = false;
     it->last_update = (iteration_place){0};
     it->n_early = it->n_both = 0;
@@ -242,14 +270,14 @@ static void begin_anew(lazy_ctx *c, lazy_iteration *it) {
 void lazy_updater_begin(lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_there();
     *u = (lazy_updater){.step = -1};
-    if (c && c->iteration) begin_anew(c, c->iteration);
+    if (c && c->iteration) begin_anew(c, c->iteration, false);
 }
 
 void lazy_updater_forget(const lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_there();
     if (!c) return;
     lazy_updates_forget(c, u);
-    if (c->iteration) begin_anew(c, c->iteration);
+    if (c->iteration) begin_anew(c, c->iteration, u->step == c->step);
 }
 
 void lazy_iteration_swept(lazy_ctx *c, ir_value *root) {
@@ -259,11 +287,6 @@ void lazy_iteration_swept(lazy_ctx *c, ir_value *root) {
 }
 
 /* --- ending --- */
-/* The iteration's last update is done, and a boundary may come before the call that asks. */
-static bool may_end(const lazy_ctx *c) {
-    return !c->replay_log && !c->loop && !c->in_boundary && !lazy_draw_step_given() && !lazy_inside();
-}
-
 /* What the call makes is an evaluation's: true. */
 static bool is_aside(const lazy_ctx *c, lazy_iteration *it) {
     bool now = c->no_grad || lazy_evaluates() != it->evaluates;
@@ -277,8 +300,9 @@ static bool is_aside(const lazy_ctx *c, lazy_iteration *it) {
     return now;
 }
 
-static void end_iteration(lazy_ctx *c, const lazy_iteration *it, const char *what, const xt_src *src) {
+static void end_iteration(lazy_ctx *c, lazy_iteration *it, const char *what, const xt_src *src) {
     lazy_end_if_unseen(what, src);
+    if (!lazy_note_ended(it)) lazy_fail(status_oom(sizeof it->last_update, "where an iteration ends"));
     keep_tensors(c, it, true); /* before observers record */
     lazy_end_step(c, LAZY_ITERATION, src, 0);
     lazy_end_if_lost(what, src);
@@ -309,7 +333,9 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     bool aside = is_aside(c, it), may_be_first = iteration_places_have(&it->first, it->now);
     bool ends = ends_by_itself(it, it->by); /* no: an update in the middle, or nothing is learned yet */
     bool learns = !it->first.n || it->n_followed < FOLLOWED;
-    if (ends ? may_be_first || !iteration_is_behind(it, it->now) : learns) look(c, it);
+    /* what functions of the program's own do on one line may be on both sides of the update */
+    bool unsure = may_be_first || !lazy_beside_update(it, it->now) || !iteration_is_behind(it, it->now);
+    if (ends ? unsure : learns) look(c, it);
     if (!ends) return;
     bool is_first = !aside && iteration_places_have(&it->first, it->now) && !iteration_is_behind(it, it->now);
     if (!is_first && !lazy_above_update(it, it->now)) return;
@@ -349,6 +375,11 @@ bool lazy_call_is_behind(size_t call) {
     const lazy_iteration *it = c ? c->iteration : NULL;
     bool one = lazy_loop_steps_recorded() == 1 || (it && it->by && it->learned);
     return one && !lazy_call_is_ahead(call);
+}
+
+bool lazy_loops_may_part(void) {
+    const lazy_ctx *c = lazy_ctx_there();
+    return c && c->iteration && c->iteration->beside;
 }
 
 bool lazy_call_is_late(size_t call) {

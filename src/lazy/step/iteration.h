@@ -17,9 +17,13 @@ bool iteration_places_have(const iteration_places *l, iteration_place p);
 bool iteration_is_behind(const lazy_iteration *it, iteration_place p); /* known to be, of the last update */
 bool lazy_above_update(const lazy_iteration *it, iteration_place p); /* a call there is of the next iteration */
 
+bool lazy_beside_update(const lazy_iteration *it, iteration_place p); /* in the function that has the update */
 bool lazy_below_last_update(const lazy_iteration *it, iteration_place p);
 
 bool lazy_note_early(lazy_iteration *it, iteration_place p); /* false without memory */
+bool lazy_has_ended(const lazy_iteration *it); /* the last update is known to be the last of iterations */
+size_t lazy_calls_behind(const lazy_iteration *it); /* noted calls up to the last one that is known to be behind it */
+bool lazy_note_ended(lazy_iteration *it); /* its last update was the last of an iteration; false without memory */
 
 /* By the program itself, of a module, which made the step slots [begin, end), or of what makes none (logging): there
  * begin is end. */
@@ -42,6 +46,10 @@ struct lazy_iteration {
     bool evaluates; /* and what lazy_evaluates said */
     bool flows; /* the last look found gradients that flow from an iteration into the one before */
     int n_flows; /* updates of an optimizer that had stepped before, in this step, for which they do */
+    /* another optimizer has stepped behind an update that iterations are known to end with: as a part of this one, or
+     * as the first of another loop, which its next update shows; noted calls before that one's then */
+    const lazy_updater *beside;
+    size_t beside_calls;
     const lazy_updater *learned; /* whose second update showed where this step should have ended; NULL: none's yet */
     ir_value **roots; /* what xt_backward was called for since */
     size_t n_roots, cap_roots;

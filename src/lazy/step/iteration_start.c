@@ -100,6 +100,31 @@ static bool add_behind(lazy_iteration *it, iteration_place p) {
     return !p.line || VEC_PUSH(it->behind, it->n_behind, it->cap_behind, b);
 }
 
+/* The calls behind it are the iteration's, too, as far as it is known how the program came there. */
+bool lazy_note_ended(lazy_iteration *it) {
+    bool ok = add_place(&it->ended, it->last_update);
+    for (size_t i = it->calls_then; i < it->n_calls && ok; i++)
+        if (it->calls[i].at.path) ok = add_behind(it, it->calls[i].at);
+    return ok;
+}
+
+bool lazy_has_ended(const lazy_iteration *it) {
+    for (size_t i = 0; i < it->ended.n; i++)
+        if (same_call(it->ended.at[i], it->last_update)) return true;
+    return false;
+}
+
+size_t lazy_calls_behind(const lazy_iteration *it) {
+    size_t n = it->n_calls;
+    while (n > it->calls_then && !iteration_is_behind(it, it->calls[n - 1].at)) n--;
+    return n;
+}
+
+bool lazy_beside_update(const lazy_iteration *it, iteration_place p) {
+    const xt_src *a = src_get(p.line), *b = src_get(it->by->at);
+    return a->file == b->file && a->func == b->func; /* interned */
+}
+
 bool lazy_above_update(const lazy_iteration *it, iteration_place p) {
     return below_update(it, p) < 0 && !iteration_is_behind(it, p);
 }
@@ -296,18 +321,12 @@ static bool may_flow(const lazy_ctx *c, const lazy_iteration *it, size_t i) {
     return s->live && !s->is_state && s->value && lazy_v_needs_grad(s->value) && !is_aside(it, i);
 }
 
-static bool is_known(const lazy_iteration *it, iteration_place update) {
-    for (size_t i = 0; i < it->ended.n; i++)
-        if (same_call(it->ended.at[i], update)) return true;
-    return false;
-}
-
 /* Stands above the update: a call without tensors which the iteration before (calls [0, then)) did not make, or
  * anything that came another way. Where nothing is known of the update before yet, it stands above that one too: the
  * two may be of two ways through the loop, the first of which ends behind its own. */
 static bool is_above(const lazy_iteration *it, event e, size_t then) {
     if (!e.at.line || (!e.at.path && e.makes)) return false;
-    if (below(e.at, it->last_update) > 0 && !is_known(it, it->last_update)) return false;
+    if (below(e.at, it->last_update) > 0 && !lazy_has_ended(it)) return false;
     for (size_t i = 0; i < then && !e.at.path; i++)
         if (it->calls[i].at.line == e.at.line) return false;
     return lazy_above_update(it, e.at);

@@ -143,6 +143,8 @@ void lazy_updates_forget(lazy_ctx *c, const lazy_updater *u);
 
 /* --- loops without boundaries (iteration.c) --- */
 void lazy_came_round(size_t calls); /* boundary.c: tells the observers */
+/* updates.c: the newest update of `u`, which was taken for a part of another's step, was a step of the loop. */
+void lazy_count_loop_step(lazy_ctx *c, lazy_updater *u);
 void lazy_iteration_swept(lazy_ctx *c, ir_value *root); /* xt_backward was called for root */
 
 /* --- values that only some steps give out or log (optional*.c, superset.c) --- */

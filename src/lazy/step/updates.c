@@ -43,6 +43,17 @@ void lazy_count_update(lazy_updater *u, bool recorded) {
         lazy_fail(status_oom(sizeof now, "an optimizer's step"));
 }
 
+void lazy_count_loop_step(lazy_ctx *c, lazy_updater *u) {
+    for (size_t i = c->n_updates; i-- > 0;) {
+        if (c->updates[i].by != u || c->updates[i].is_loop_step) continue;
+        c->updates[i].is_loop_step = true;
+        u->loop_step = ++c->loop_steps.of_thread;
+        c->loop_steps.recorded++;
+        atomic_fetch_add(&loop_steps, 1);
+        return;
+    }
+}
+
 int64_t lazy_loop_steps(void) {
     return atomic_load_explicit(&loop_steps, memory_order_relaxed);
 }

@@ -66,6 +66,11 @@ static bool in_step_of_loop(const lazy_ctx *c) {
     return c->in_step_of_loop && lazy_errors_held(); /* in a call that was not left by longjmp */
 }
 
+/* What xt_backward was called for, and what was on the way to it as one number: a loss that was divided for it. */
+static bool is_loss(const lazy_slot *s) {
+    return s->is_loss || (s->value->type->count == 1 && lazy_v_needs_grad(s->value));
+}
+
 /* The batch is used again, and so are arrays and what was computed in the step before, where two files are written one
  * after the other. Of what the step computes, the losses, and where there is none yet, or behind the last backward pass
  * (in a loop without boundaries the next iteration may have begun there), what no op has read and no update has made:
@@ -84,7 +89,7 @@ void lazy_hold_in_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     for (size_t i = 0; i < c->n_step_slots && ok; i++) {
         lazy_slot *s = &c->slots[c->step_slots[i]];
         if (!s->live || s->persistent || s->failed || s->outlives_step) continue;
-        if (s->value && (s->is_loss || s->of_loop || (i >= behind && s->value->uses == 0 && !s->of_update))) {
+        if (s->value && (is_loss(s) || s->of_loop || (i >= behind && s->value->uses == 0 && !s->of_update))) {
             s->of_loop |= first || (of_loop && lazy_v_needs_grad(s->value));
             ok = was_read(s) || shares_request(c, c->step_slots[i]) ||
                  hold_value(c, c->step_slots[i], "the program, behind what ended the step", src_intern(src));

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Rows of drawn programs of loops without boundaries beside those of the same programs with xt_mark_step.
+
+loop_rows.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws one to three loops one behind the other, of one
+optimizer or of their own, whose bodies log above the update, between forward and update, and below it, in all
+iterations or in some, by lines of their own or by functions that other places call too; that accumulate over one to
+three iterations and some left over; that evaluate; that are `for` loops, a function that calls itself, a function that
+all loops call, or turns of two bodies. Every log call logs another number. The program runs twice, once with an
+xt_mark_step at the end of each iteration, and its rows must be the same. What differs is printed with its seed, by
+which it is tried again; ROWS_SHOW=1 prints the C."""
+import csv, glob, os, random, shutil, subprocess, sys
+
+build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])
+first, count, flags = int(sys.argv[4]), int(sys.argv[5]), sys.argv[6:] or ["-O1"]
+
+HEAD = """#include <stdio.h>
+#include <stdlib.h>
+#include <xtrain/xtrain.h>
+static int n, marks; /* n: the value of the newest log call */
+static xt_module *modules[3];
+static xt_optimizer *optimizers[3];
+static volatile int rounds; /* a call in front of it is no tail call */
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_mul(x, xt_param(m, "w", "ones", 0, XT_F32, 1));
+}
+static xt_tensor one(int v) {
+    float f = (float)v;
+    return xt_from_array(&f, XT_F32, 1);
+}
+static void end(void) {
+    if (marks) xt_mark_step();
+}
+static void learn(xt_optimizer *o) {
+    xt_optimizer_step(o);
+    rounds++;
+}
+"""
+MAIN = """int main(int argc, char **argv) {
+    (void)argc;
+    marks = atoi(argv[2]);
+    for (int k = 0; k < 3; k++) {
+        modules[k] = xt_module_new(net, NULL);
+        xt_status_free(xt_module_build(modules[k], (xt_spec){XT_F32, {1}}));
+        optimizers[k] = xt_sgd(modules[k], .lr = 0.01);
+    }
+    loops[atoi(argv[1])]();
+    return xt_finish();
+}
+"""
+OPTIONS = ["", "", "", ", .reduce = XT_SUM", ", .reduce = XT_LAST", ", .on_epoch = XT_ON", ", .reduce = XT_MAX"]
+
+
+class Program:
+    def __init__(self, seed):
+        r = self.r = random.Random(seed)
+        self.seed, self.functions = seed, []
+        self.options = {"t%d" % k: r.choice(OPTIONS) for k in range(4)}
+        self.options["v"] = ""
+        # of whatever name: one line logs above the update and below it
+        self.putters = [name for name, given in self.options.items() if not given and r.random() < 0.5]
+        self.functions.append('static void put_%s(const char *name) {\nxt_log_value(name, ++n);\nrounds++;\n}' % seed)
+        self.window = 1
+        shared, self.one_optimizer = r.random() < 0.25, r.random() < 0.6
+        self.loops = r.choice([1, 1, 2, 2, 3])
+        self.every = r.choice([1, 1, 2, 3])
+        if shared:
+            self.functions.append("static void body_%s(int i) {\n%s\n}" % (seed, self.body(0)))
+        self.text = "\n".join(self.loop(k, shared) for k in range(self.loops))
+
+    def call(self, name):
+        tensor = self.r.random() < 0.4
+        return ('xt_log("%s", one(++n)%s);' if tensor else 'xt_log_value("%s", ++n%s);') % (name, self.options[name])
+
+    def log(self, names=("t0", "t1", "t2", "t3")):
+        name = self.r.choice(names)
+        when = self.r.choice(["", "", "if (i % 2 == 0) ", "if (i % 2 == 1) ", "if (i % 3 == 1) "])
+        return when + ('put_%s("%s");' % (self.seed, name) if name in self.putters else self.call(name))
+
+    def logs(self):
+        return [self.log() for _ in range(self.r.choice([0, 0, 1, 1, 2]))]
+
+    def evaluation(self, of):
+        if self.r.random() < 0.8:
+            return []
+        return ["if (i %% 2 == 1) {\nxt_eval(modules[%d]);\nxt_forward(modules[%d], one(i));" % (of, of),
+                self.log(("v",)), "xt_train(modules[%d]);\n}" % of]
+
+    def body(self, of, one_way=True):
+        """Where a loop goes two ways, each logs behind its update alone, which is in each of its iterations."""
+        r = self.r
+        window = r.choice([1, 1, 1, 2, 3]) if one_way else 1
+        step = r.choice(["xt_optimizer_step(optimizers[%d]);", "learn(optimizers[%d]);"]) % of
+        self.window = max(self.window, window)
+        if window > 1:
+            step = "if (i %% %d == %d) %s" % (window, window - 1, step)
+        ahead = self.logs if one_way else list
+        lines = ahead() + ["xt_tensor loss = xt_mean(xt_forward(modules[%d], one(i)));" % of] + ahead()
+        lines += ["xt_backward(loss);"] + ahead() + [step] + self.logs() + (self.evaluation(of) if window == 1 else [])
+        lines += self.logs()
+        return "\n".join(lines)
+
+    def loop(self, k, shared):
+        r, of = self.r, 0 if self.one_optimizer else k
+        form = r.choice(["for", "for", "recursion"] + ["turns"] * (self.one_optimizer or not k))
+        if shared:
+            body = "body_%s(i);\nend();" % self.seed
+        elif form == "turns":
+            by = r.choice([2, 2, 3])
+            body = "if (i %% %d) {\n%s\n} else {\n%s\n}\nend();" % (by, self.body(of, False), self.body(of, False))
+        else:
+            body = self.body(of) + "\nend();"
+        # what is under an `if` comes before the last iteration, where nothing says whose it is
+        times = r.randint(3, 7) * self.window + r.randint(0, self.window - 1)
+        if self.loops == 1:
+            times = r.randint(1, 7)
+        if form != "recursion":
+            return "for (int i = 0; i < %d; i++) {\n%s\n}" % (times, body)
+        name = "turn_%s_%d" % (self.seed, k)
+        self.functions.append("static void %s(int i) {\nif (i == %d) return;\n%s\n%s(i + 1);\nrounds++;\n}" %
+                              (name, times, body, name))
+        return "%s(0);" % name
+
+    def write(self):
+        text = "\n".join(self.functions) + "\nstatic void loop_%s(void) {\n" % self.seed
+        return text + "xt_log_every_n_steps(%d);\n%s\n}\n" % (self.every, self.text)
+
+
+def rows_of(runs):
+    got = []
+    for name in glob.glob(runs + "/*/*/metrics.csv"):
+        for row in csv.DictReader(open(name)):
+            got.append((int(row["step"]), row["stage"], row["level"], row["name"], row["batch"],
+                        "%.5g" % float(row["value"])))
+    return sorted(got)
+
+
+def run(at, seed, marked):
+    runs = "%s/runs%d_%d" % (work, seed, marked)
+    shutil.rmtree(runs, ignore_errors=True)
+    done = subprocess.run(["timeout", "300", work + "/p", str(at), str(marked)], cwd=work, text=True,
+                          capture_output=True,
+                          env=dict(os.environ, XT_PLUGIN_DIR=build, XT_RUNS_DIR=runs, XT_SUMMARY="off",
+                                   XT_PROGRESS="off", XT_POSTMORTEM="off"))
+    return done, rows_of(runs)
+
+
+os.makedirs(work, exist_ok=True)
+programs = [Program(seed) for seed in range(first, first + count)]
+with open(work + "/p.c", "w") as f:
+    f.write(HEAD + "".join(p.write() for p in programs))
+    f.write("static void (*const loops[])(void) = {%s};\n" % ", ".join("loop_%s" % p.seed for p in programs) + MAIN)
+subprocess.run([os.environ.get("CC", "cc"), "-w", "-g", *flags, "-I" + include, work + "/p.c", "-o", work + "/p",
+                "-L" + build, "-lxtrain", "-Wl,-rpath," + build], check=True)
+bad = 0
+for at, p in enumerate(programs):
+    (done, rows), (marked, want) = run(at, p.seed, 0), run(at, p.seed, 1)
+    if done.returncode or marked.returncode or rows != want:
+        bad += 1
+        print("seed %d: exit %d, marked %d %s" % (p.seed, done.returncode, marked.returncode, done.stderr[-600:]))
+        for row in want:
+            print("    missing", *row) if row not in rows else None
+        for row in rows:
+            print("    instead", *row) if row not in want else None
+        print(p.write() if os.environ.get("ROWS_SHOW") else "", end="", flush=True)
+print("%d passed, %d failed" % (len(programs) - bad, bad))
+sys.exit(bad > 0)
