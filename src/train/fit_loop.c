@@ -259,6 +259,7 @@ static void emit_row(loop *l, row_kind kind) {
         log_emit(LOG_TRAIN, false, t->global_step);
     else
         log_emit_out_of_turn(LOG_TRAIN, t->global_step, kind == ROW_ASIDE);
+    if (kind == ROW_LAST) train_draws_at(t, DRAWS_ROW_OUT_OF_TURN);
     if (kind != ROW_ASIDE) call_row(t, kind);
     go_on(next);
     t->valued_step = t->global_step;
@@ -455,6 +456,7 @@ static bool finish_epoch(loop *l) {
         t->in_window = (train_position){0}; /* manual optimization: its gradients go on into the next epoch */
         schedules_epoch(t);
     }
+    train_draws_at(t, DRAWS_EPOCH_END);
     if (task->on_train_epoch_end) TRAIN_APART(task->on_train_epoch_end(t->net, t->epoch, task->user));
     TRAIN_CALL_OWN(t, true, epoch_end, t);
     log_between_send(t->global_step);
@@ -476,9 +478,21 @@ static void make_tensors(const xt_trainer *t) {
     lazy_release_errors(&trial);
 }
 
+/* An epoch begins once: a run that goes on within it, or has only its end left, calls the library's callbacks alone,
+ * which look where they are. */
+static void begin_epoch(xt_trainer *t) {
+    const xt_task *task = t->task;
+    if (t->position.batch > 0) {
+        TRAIN_CALL_OWN(t, false, epoch_start, t);
+        return;
+    }
+    train_draws_at(t, DRAWS_EPOCH_START);
+    TRAIN_CALL(t, epoch_start, t);
+    if (task->on_train_epoch_start) TRAIN_APART(task->on_train_epoch_start(t->net, t->epoch, task->user));
+}
+
 static bool run_epoch(loop *l) {
     xt_trainer *t = l->t;
-    const xt_task *task = t->task;
     int64_t began = clock_ns();
     xt_epoch_detail before = result_counters();
     t->epoch_batches = t->position.batch;
@@ -492,8 +506,7 @@ static bool run_epoch(loop *l) {
     if (t->position.batch == 0) log_epoch_begin(LOG_TRAIN); /* else the epoch's sums go on */
     train_stand(t);
     log_set_place(LOG_BETWEEN, LOG_TRAIN);
-    TRAIN_CALL(t, epoch_start, t);
-    if (task->on_train_epoch_start) TRAIN_APART(task->on_train_epoch_start(t->net, t->epoch, task->user));
+    begin_epoch(t);
     log_between_send(t->global_step);
     bool ok = run_batches(l);
     if (ok) make_tensors(t); /* of a stream only now it is known that it has no more */
