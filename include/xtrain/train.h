@@ -22,13 +22,16 @@ typedef struct xt_task {
     xt_module_fn net XT_ZERO; /* the trainer makes the module from it ... */
     xt_module *module XT_ZERO; /* ... unless one is given here (borrowed) */
     void *user XT_ZERO; /* passed to all functions, net's too; the caller's */
-    /* returns the loss, which has rows as "loss" and "loss_epoch": of several ranks the mean over all their samples */
+    /* Returns the loss, which has rows as "loss" and "loss_epoch": of several ranks the mean over all their samples.
+     * None, {0}: this micro-batch has no part in the update, and a step of none but such leaves weights and optimizers
+     * as they are (and counts as a step); told once. All ranks leave out the same, and an epoch of nothing else is an
+     * error. */
     xt_tensor (*training_step)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     /* one batch in eval mode without gradients; logs what it finds ("val/loss") */
     void (*validation_step)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     void (*test_step)(xt_module *net, xt_batch b,
                       void *user) XT_ZERO; /* the same of xt_test; NULL: validation_step serves */
-    /* the result for one batch, in eval mode without gradients; needed by xt_predict */
+    /* the result for one batch, in eval mode without gradients; NULL: the network's of b.x */
     xt_tensor (*predict_step)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     /* with its schedules, which the trainer steps: see schedule.h */
     xt_optimizer *(*configure_optimizers)(xt_module *net, void *user)XT_ZERO;
