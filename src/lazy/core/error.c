@@ -325,7 +325,7 @@ void lazy_give_status(xt_status s, const char *name, const xt_src *src, const vo
 void lazy_fail_by_unseen(bool any_thread) {
     for (xt_status s; (s = status_take_unseen(any_thread));) {
         xt_status pending = lazy_pending();
-        if (!pending && !lazy_error_handled()) {
+        if (!pending) {
             lazy_fail(s);
             continue;
         }
