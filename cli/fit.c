@@ -228,14 +228,15 @@ static int train_on(int rank, fit_data *data) {
     int64_t epochs = o->epochs ? o->epochs : o->steps ? -1 : chosen->epochs;
     char why[256];
     xt_seed((uint64_t)o->seed);
-    xt_mesh *mesh = o->mesh ? cli_mesh_make("fit", o->mesh) : NULL;
+    xt_mesh *mesh = o->mesh ? cli_mesh_make(fit_stage_names[stage], o->mesh) : NULL;
     if (o->mesh && !mesh) return not_begun(1);
     xt_status s = fit_open_data(chosen, o, data);
-    if (s) return not_begun(cli_fail_status("fit", s));
+    if (s) return not_begun(cli_fail_status(fit_stage_names[stage], s));
     if (!data->train) return not_begun(1);
-    if (!model_settle(chosen, &o->of_model, why, sizeof why)) return not_begun(cli_fail("fit", "%s", why));
+    if (!model_settle(chosen, &o->of_model, why, sizeof why))
+        return not_begun(cli_fail(fit_stage_names[stage], "%s", why));
     if ((xt_mesh_size(mesh, "stage") > 1 || o->of_model.pipeline) && (o->output || o->ckpt || o->load || o->init))
-        return not_begun(cli_fail("fit",
+        return not_begun(cli_fail(fit_stage_names[stage],
                                   "blocks are stacked in stages and with --pipeline, so no folder or file with single "
                                   "blocks is written or read; leave out --output, --ckpt, --load and --init. "
                                   "--callbacks model_checkpoint writes checkpoints, from which any mesh goes on "
@@ -420,11 +421,12 @@ static void judged_folder(fit_options *o) {
     o->ckpt = NULL;
 }
 
-/* A folder in the place of the model's name: its config.json says which model, and it is what --init would be. */
+/* A folder in the place of the model's name: its config.json says which model, and it is what --init would be. Its name
+ * may be a kind's, as it is where it was downloaded to; with --ckpt that is the kind. */
 static void named_by_folder(fit_options *o) {
     char path[4200];
     const model *m = NULL;
-    if (!o->model || o->init || model_find(o->model) || model_folder_kind(o->model)) return;
+    if (!o->model || o->init || model_find(o->model) || (o->ckpt && model_folder_kind(o->model))) return;
     if ((size_t)snprintf(path, sizeof path, "%s/config.json", o->model) >= sizeof path) return;
     if (access(path, F_OK) != 0) return;
     xt_status_free(model_folder_kind_of(o->model, &m));
@@ -563,7 +565,7 @@ static int fit_model(int argc, char **argv) {
     int code = cli_parse(argc, argv, stage == STAGE_FIT ? usage : pass_usage, table,
                          (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
-    if ((code = cli_diag_apply("fit", &o.diag))) return code;
+    if ((code = cli_diag_apply(fit_stage_names[stage], &o.diag))) return code;
     named_by_folder(&o);
     chosen = o.model ? model_find(o.model) : NULL;
     opt = &o;

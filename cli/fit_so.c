@@ -63,16 +63,16 @@ static void print_help(const char *about) {
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) cli_printf("  %-27s %s\n", words[i][0], words[i][1]);
 }
 
-static int check(const char *path, const xt_model_desc *m) {
+static int check(const char *command, const char *path, const xt_model_desc *m) {
     if (!m)
-        return cli_fail("fit",
+        return cli_fail(command,
                         "%s has no variable xt_model; a model for `xtrain fit` defines `const xt_model_desc xt_model = "
                         "{...}` (xtrain/train.h)",
                         path);
     if (m->struct_size < sizeof(size_t) * 4 || m->struct_size > 4096)
-        return cli_fail("fit", "%s: xt_model.struct_size is %zu; it must be sizeof(xt_model_desc)", path,
+        return cli_fail(command, "%s: xt_model.struct_size is %zu; it must be sizeof(xt_model_desc)", path,
                         m->struct_size);
-    if (!m->task || !m->train) return cli_fail("fit", "%s: xt_model has no .%s", path, m->task ? "train" : "task");
+    if (!m->task || !m->train) return cli_fail(command, "%s: xt_model has no .%s", path, m->task ? "train" : "task");
     return 0;
 }
 
@@ -153,7 +153,15 @@ static const char *value_of(int argc, char **argv, const char *name) {
     return found;
 }
 
+/* What the trainer's messages call the program. */
+static char *command_of(fit_stage stage) {
+    char text[64];
+    snprintf(text, sizeof text, "xtrain %s", fit_stage_names[stage]);
+    return strdup(text);
+}
+
 int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv) {
+    const char *command = fit_stage_names[stage];
     char here[4096];
     if (!strchr(path, '/') && access(path, R_OK) == 0) { /* dlopen looks for a bare name in the system's folders only */
         snprintf(here, sizeof here, "./%s", path);
@@ -161,19 +169,19 @@ int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv) 
     }
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* dlopen would wait for a FIFO's writer */
-        return cli_fail("fit", "%s is no regular file; a model's shared object is expected", path);
+        return cli_fail(command, "%s is no regular file; a model's shared object is expected", path);
     void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!so) return cli_fail("fit", "%s", dlerror());
+    if (!so) return cli_fail(command, "%s", dlerror());
     const xt_model_desc *m = dlsym(so, "xt_model");
-    int code = check(path, m), n = 0;
+    int code = check(command, path, m), n = 0;
     if (code) return code;
     so_options o = {.stage = stage};
     bool optimizer = asked_for(argc, argv).optimizer;
     const char *lr = value_of(argc, argv, "--lr"), *named = value_of(argc, argv, "--optimizer.lr");
     if (optimizer && lr && named && (code = cli_config_two_rates(lr, named))) return code;
     char **args = calloc((size_t)argc + 2, sizeof *args);
-    if (!args) return cli_fail("fit", "out of memory");
-    args[n++] = strdup("xtrain fit");
+    if (!args) return cli_fail(command, "out of memory");
+    args[n++] = command_of(stage);
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0)
             o.json = true;
@@ -183,7 +191,7 @@ int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv) 
             setenv("XT_DEVICE", argv[++i], 1);
         else
             args[n++] = translated(argv[i], optimizer);
-        if (n && !args[n - 1]) return cli_fail("fit", "out of memory");
+        if (n && !args[n - 1]) return cli_fail(command, "out of memory");
         if (strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0) continue;
         o.help = true;
         print_help(m->help);

@@ -110,7 +110,8 @@ XT_API XT_CHECK xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
  * dtypes (floats of another width convert) and names the first difference; nothing is changed on failure. An unbuilt
  * module takes shapes from the file at its first call. A path to load may also be a NAME.safetensors.index.json, whose
  * shards lie beside it, or a folder with a model.safetensors or its index. Both end the step being recorded, and wait
- * for the device; the batch and the losses of the step live on, so they may stand anywhere in it.
+ * for the device; the batch and what xt_backward was called for live on, so they may stand anywhere in it (what that
+ * was made of is read before, or kept: of xt_backward(xt_mul(loss, 0.5)) the loss).
  *
  * Of several ranks that save under one path the file is rank 0's, which the others wait for if it is being written:
  * what they have of their own, such as a batch norm's running statistics, is not in it. A rank alone may save, and each

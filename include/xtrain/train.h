@@ -22,13 +22,16 @@ typedef struct xt_task {
     xt_module_fn net XT_ZERO; /* the trainer makes the module from it ... */
     xt_module *module XT_ZERO; /* ... unless one is given here (borrowed) */
     void *user XT_ZERO; /* passed to all functions, net's too; the caller's */
-    /* returns the loss, which has rows as "loss" and "loss_epoch": of several ranks the mean over all their samples */
+    /* Returns the loss, which has rows as "loss" and "loss_epoch": of several ranks the mean over all their samples.
+     * None, {0}: this micro-batch has no part in the update, and a step of none but such leaves weights and optimizers
+     * as they are (and counts as a step); told once. All ranks leave out the same, and an epoch of nothing else is an
+     * error. */
     xt_tensor (*training_step)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     /* one batch in eval mode without gradients; logs what it finds ("val/loss") */
     void (*validation_step)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     void (*test_step)(xt_module *net, xt_batch b,
                       void *user) XT_ZERO; /* the same of xt_test; NULL: validation_step serves */
-    /* the result for one batch, in eval mode without gradients; needed by xt_predict */
+    /* the result for one batch, in eval mode without gradients; NULL: the network's of b.x */
     xt_tensor (*predict_step)(xt_module *net, xt_batch b, void *user) XT_ZERO;
     /* with its schedules, which the trainer steps: see schedule.h */
     xt_optimizer *(*configure_optimizers)(xt_module *net, void *user)XT_ZERO;
@@ -59,7 +62,8 @@ typedef struct xt_task {
     void (*on_train_end)(xt_module *net, void *user) XT_ZERO;
     /* of every stage: gives the batch that hooks and the step get (augmentation on the device) */
     xt_batch (*on_after_batch_transfer)(xt_module *net, xt_batch b, void *user) XT_ZERO;
-    /* before the epoch's first batch; counts from 0 */
+    /* Before the epoch's first batch; counts from 0. A run that is resumed within the epoch does not call it again:
+     * what it has frozen or put into a mode is in the checkpoint, numbers of one's own are save_state's. */
     void (*on_train_epoch_start)(xt_module *net, int64_t epoch, void *user) XT_ZERO;
     /* true: this batch and the rest of the epoch are left out; within an accumulation window, once it has ended. With
      * several ranks on all of them: each optimizer step of a task with this hook begins with an exchange of what they
@@ -375,7 +379,8 @@ typedef struct xt_callback_desc {
     const char *name XT_ZERO; /* key of its state in checkpoints */
     /* before the first batch; an error ends the fit */
     xt_status (*fit_start)(xt_trainer *t, void *user) XT_ZERO;
-    void (*epoch_start)(xt_trainer *t, void *user) XT_ZERO; /* before the epoch's first batch (xt_trainer_epoch) */
+    /* before the epoch's first batch (xt_trainer_epoch): as on_train_epoch_start, not at a resume within the epoch */
+    void (*epoch_start)(xt_trainer *t, void *user) XT_ZERO;
     void (*batch_start)(xt_trainer *t, const xt_batch *b, void *user) XT_ZERO; /* before training_step */
     /* recorded; its step is still open, so xt_log works */
     void (*batch_end)(xt_trainer *t, const xt_batch *b, void *user) XT_ZERO;

@@ -237,10 +237,12 @@ xt_status grad_clamp(grad_call *c) {
     ir_value *full_hi = hi->type == x->type ? hi : ir_broadcast_scalar(b, hi, x->type);
     ir_value *below = ir_compare(b, IR_LT, x, full_lo), *above = ir_compare(b, IR_GT, x, full_hi);
     if (c->want[1]) c->d_in[1] = ir_select(b, ir_or(b, below, above), zero, d);
-    /* clamp is min(max(x, lo), hi): hi wins where the bounds cross, and there lo is not seen at all. */
+    /* clamp is min(max(x, lo), hi): hi wins where the bounds cross, and there lo is not seen at all. Nor is it where
+     * they meet, as in PyTorch and JAX. */
     ir_value *crossed = ir_compare(b, IR_GT, full_lo, full_hi);
     if (c->want[0]) {
-        ir_value *held = ir_select(b, ir_and(b, below, ir_not(b, crossed)), d, zero);
+        ir_value *apart = ir_compare(b, IR_LT, full_lo, full_hi);
+        ir_value *held = ir_select(b, ir_and(b, below, apart), d, zero);
         c->d_in[0] = lo->type == x->type ? held : grad_sum_all(b, held);
     }
     if (c->want[2]) {

@@ -401,7 +401,15 @@ void lazy_draws_again(lazy_drawn d);
 /* The step that random draws of this thread are filed under from here on; < 0: optimizer steps. A trainer counts
  * micro-batches, so that a resumed run draws what the unbroken one drew. */
 void lazy_set_draw_step(int64_t step);
-int64_t lazy_draw_step(void); /* what it is; -1 */
+/* The same of what comes between two steps, where a loop has several places (from 1 on, at most 127): each has draws of
+ * its own, whatever was drawn at the others and in the step before, which a resumed run has not done. */
+void lazy_set_draw_place(int64_t step, int place);
+typedef struct lazy_draw_mark { /* where a loop's draws are, for one within it that comes and goes */
+    int64_t step; /* -1: optimizer steps are counted */
+    int64_t draws;
+} lazy_draw_mark;
+lazy_draw_mark lazy_draws_mark(void);
+void lazy_draws_return(lazy_draw_mark m);
 bool lazy_draw_step_given(void);
 
 void lazy_check_nan(bool on); /* from the next step of this thread on, as XT_DEBUG=nan */

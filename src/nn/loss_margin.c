@@ -26,7 +26,7 @@ xt_tensor xt_cosine_similarity_at(const xt_src *src, xt_tensor x, xt_tensor y, x
 xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt_tensor x2, xt_tensor y, xt_margin_opts o) {
     loss l;
     ir_value *v[3];
-    const double tiny = 1e-12, margin = o.margin == XT_AUTO ? 0 : o.margin; /* tiny: PyTorch's */
+    const double tiny = 1e-12f, margin = o.margin == XT_AUTO ? 0 : o.margin; /* tiny: PyTorch's, a float there */
     ops_text s1, s2, s3;
     if (!loss_open(&l, src, "xt_cosine_embedding_loss", 3, (xt_tensor[]){x1, x2, y}, v) ||
         !loss_same_shape(&l, v[0], v[1], "x1", "x2"))

@@ -74,8 +74,8 @@ xt_tensor xt_scaled_dot_product_attention_at(const xt_src *src, xt_tensor q, xt_
     const ir_type *tq = lazy_type(q), *tk = lazy_type(k), *tv = lazy_type(v);
     xt_tensor failed;
     if (tq && tk && tv && !attention_fits(src, what, tq, tk, tv, &o, &failed)) return failed;
-    if (!(o.dropout >= 0 && o.dropout < 1))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: .dropout is %g: a probability in [0,1) is needed", what,
+    if (!(o.dropout >= 0 && o.dropout <= 1))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: .dropout is %g: a probability from 0 to 1 is needed", what,
                           o.dropout);
     if (o.causal == XT_ON && !xt_is_none(o.mask))
         return lazy_error(src, XT_INVALID_ARGUMENT,

@@ -115,6 +115,7 @@ static void end_fit(xt_trainer *t, bool ok) {
     log_drain();
     tell_exception(t);
     result_end(t);
+    train_draws_at(t, DRAWS_TRAIN_END);
     if (ok && t->task->on_train_end) TRAIN_AT_END(t->task->on_train_end(t->net, t->task->user));
     if (ok && t->task->on_fit_end) TRAIN_AT_END(t->task->on_fit_end(t->net, t->task->user));
     bool good = ok && !lazy_pending();
@@ -299,6 +300,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     t->validated_ns = clock_ns();
     bool ok = !s && sanity(t, src);
     log_set_place(LOG_BETWEEN, LOG_TRAIN);
+    train_draws_at(t, DRAWS_TRAIN_START);
     if (ok && task->on_train_start) TRAIN_APART(task->on_train_start(t->net, task->user));
     if (ok) log_between_send(t->global_step);
     if (ok && (s = checkpoint_modes_say(t))) ok = false;

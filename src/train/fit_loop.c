@@ -25,6 +25,9 @@ typedef struct loop {
     bool settings_checked;
     bool validates; /* the micro-batch being settled has a validation after it */
     bool asks; /* that was within a window: whether to stop is asked at its end */
+    bool has_gradients; /* of the window under way: a micro-batch of it gave a loss */
+    bool had_loss, had_none; /* a micro-batch of this epoch gave one, another none */
+    bool told_none;
     bool leaves; /* on_train_batch_start said so: the epoch ends with the window */
     bool loader_ready; /* the loader stands at the begin of the next epoch, its workers reading ahead */
 } loop;
@@ -78,8 +81,8 @@ static void step_optimizers(loop *l) {
     train_optimizer_steps(t, l->src);
 }
 
-/* The window's share of the loss goes back; the last micro-batch also steps. */
-static void backward_and_step(loop *l, xt_tensor loss, const window *w) {
+/* The window's share of the loss goes back. */
+static void window_backward(loop *l, xt_tensor loss, const window *w) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
     const ir_type *type = lazy_type(loss);
@@ -90,7 +93,21 @@ static void backward_and_step(loop *l, xt_tensor loss, const window *w) {
     xt_backward_at(l->src, train_scaled(t, l->src, loss));
     TRAIN_CALL(t, after_backward, t);
     if (task->on_after_backward) task->on_after_backward(t->net, task->user);
-    if (w->ends && !lazy_pending()) step_optimizers(l);
+    l->has_gradients = true;
+}
+
+/* A step that gave no loss, as it meant to or forgot to. */
+static void tell_left_out(loop *l, const xt_batch *b) {
+    const xt_trainer *t = l->t;
+    if (lazy_pending()) return;
+    l->had_none = true;
+    if (l->told_none) return;
+    l->told_none = true;
+    if (world_get()->rank == 0 && !t->quiet)
+        log_msg(XT_SEV_WARNING,
+                "training_step gave no loss ({0}) for batch %lld of epoch %lld, which has no part in the update; told "
+                "once (a step that steps optimizers itself says .manual_optimization = true)",
+                (long long)b->index, (long long)t->epoch);
 }
 
 /* By now the network, the step and the optimizers have asked for all they know, and nothing has been trained yet. */
@@ -188,15 +205,15 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     lazy_goes_on_with(loss);
     check_settings(l);
     check_loss(l->src, loss);
-    if (loss.slot == 0 && !task->manual_optimization && !lazy_pending())
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src,
-                             "training_step gave no loss ({0}); it must return the tensor to minimise (or the task "
-                             "says .manual_optimization = true)"));
+    if (loss.slot == 0 && !task->manual_optimization) tell_left_out(l, &b);
+    if (w->begins) l->has_gradients = false;
     if (!lazy_pending() && loss.slot) {
         log_loss(l->src, loss);
         note_loss(t, l->src, loss);
+        l->had_loss = true;
+        if (!task->manual_optimization) window_backward(l, loss, w);
     }
-    if (!lazy_pending() && !task->manual_optimization) backward_and_step(l, loss, w);
+    if (w->ends && l->has_gradients && !lazy_pending()) step_optimizers(l);
     train_precision_end(t);
     t->step_loss = loss;
     t->step_recorded = l->stepped =
@@ -259,6 +276,7 @@ static void emit_row(loop *l, row_kind kind) {
         log_emit(LOG_TRAIN, false, t->global_step);
     else
         log_emit_out_of_turn(LOG_TRAIN, t->global_step, kind == ROW_ASIDE);
+    if (kind == ROW_LAST) train_draws_at(t, DRAWS_ROW_OUT_OF_TURN);
     if (kind != ROW_ASIDE) call_row(t, kind);
     go_on(next);
     t->valued_step = t->global_step;
@@ -374,7 +392,7 @@ static bool interrupt(loop *l) {
 static void end_of_stream(loop *l) {
     xt_trainer *t = l->t;
     t->whole_epoch = true;
-    if (t->in_window.batches == 0 || t->task->manual_optimization) return;
+    if (t->in_window.batches == 0 || t->task->manual_optimization || !l->has_gradients) return;
     log_resume_step(LOG_TRAIN);
     train_precision_begin(t);
     step_optimizers(l);
@@ -389,7 +407,7 @@ static bool run_batches(loop *l) {
     bool limited = l->batches < xt_loader_batches(t->train), cut = t->epoch_batches >= l->batches;
     loader_pass pass = {t->train, t->epoch, t->position.batch};
     xt_batch b;
-    l->loader_ready = l->leaves = false;
+    l->loader_ready = l->leaves = l->had_loss = l->had_none = false;
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     while (!cut) {
         ending_cancel_point();
@@ -435,6 +453,17 @@ static bool run_batches(loop *l) {
     return !lazy_pending();
 }
 
+/* A step that gave no loss in a whole epoch has forgotten its return. */
+static bool check_had_loss(const loop *l, bool from_start) {
+    const xt_trainer *t = l->t;
+    if (!from_start || !t->whole_epoch || l->had_loss || !l->had_none) return true;
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src,
+                         "training_step gave no loss ({0}) for any batch of epoch %lld; it must return the tensor to "
+                         "minimise, if not of every batch (or the task says .manual_optimization = true)",
+                         (long long)t->epoch));
+    return false;
+}
+
 static bool finish_epoch(loop *l) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
@@ -455,6 +484,7 @@ static bool finish_epoch(loop *l) {
         t->in_window = (train_position){0}; /* manual optimization: its gradients go on into the next epoch */
         schedules_epoch(t);
     }
+    train_draws_at(t, DRAWS_EPOCH_END);
     if (task->on_train_epoch_end) TRAIN_APART(task->on_train_epoch_end(t->net, t->epoch, task->user));
     TRAIN_CALL_OWN(t, true, epoch_end, t);
     log_between_send(t->global_step);
@@ -476,9 +506,21 @@ static void make_tensors(const xt_trainer *t) {
     lazy_release_errors(&trial);
 }
 
+/* An epoch begins once: a run that goes on within it, or has only its end left, calls the library's callbacks alone,
+ * which look where they are. */
+static void begin_epoch(xt_trainer *t) {
+    const xt_task *task = t->task;
+    if (t->position.batch > 0) {
+        TRAIN_CALL_OWN(t, false, epoch_start, t);
+        return;
+    }
+    train_draws_at(t, DRAWS_EPOCH_START);
+    TRAIN_CALL(t, epoch_start, t);
+    if (task->on_train_epoch_start) TRAIN_APART(task->on_train_epoch_start(t->net, t->epoch, task->user));
+}
+
 static bool run_epoch(loop *l) {
     xt_trainer *t = l->t;
-    const xt_task *task = t->task;
     int64_t began = clock_ns();
     xt_epoch_detail before = result_counters();
     t->epoch_batches = t->position.batch;
@@ -492,10 +534,10 @@ static bool run_epoch(loop *l) {
     if (t->position.batch == 0) log_epoch_begin(LOG_TRAIN); /* else the epoch's sums go on */
     train_stand(t);
     log_set_place(LOG_BETWEEN, LOG_TRAIN);
-    TRAIN_CALL(t, epoch_start, t);
-    if (task->on_train_epoch_start) TRAIN_APART(task->on_train_epoch_start(t->net, t->epoch, task->user));
+    bool from_start = t->position.batch == 0;
+    begin_epoch(t);
     log_between_send(t->global_step);
-    bool ok = run_batches(l);
+    bool ok = run_batches(l) && check_had_loss(l, from_start);
     if (ok) make_tensors(t); /* of a stream only now it is known that it has no more */
     ok = ok && finish_epoch(l);
     result_epoch(t, began, &before);

@@ -30,8 +30,12 @@ static void may_log(train_pass pass) {
 void hooks_begin(xt_trainer *t, train_pass pass) {
     may_log(pass);
     switch (pass) {
-    case PASS_SANITY: TRAIN_CALL(t, sanity_start, t); break;
+    case PASS_SANITY:
+        train_draws_at(t, DRAWS_SANITY_START);
+        TRAIN_CALL(t, sanity_start, t);
+        break;
     case PASS_VALIDATE:
+        train_draws_at(t, DRAWS_VALIDATION_START);
         TRAIN_CALL(t, validation_start, t);
         TASK_CALL(t, on_validation_epoch_start, t->epoch);
         break;
@@ -63,10 +67,12 @@ void hooks_end(xt_trainer *t, train_pass pass) {
     may_log(pass);
     switch (pass) {
     case PASS_SANITY:
+        train_draws_at(t, DRAWS_SANITY_END);
         TRAIN_CALL(t, sanity_end, t);
         log_between_forget();
         break;
     case PASS_VALIDATE:
+        train_draws_at(t, DRAWS_VALIDATION_END);
         TASK_CALL(t, on_validation_epoch_end, t->epoch);
         TRAIN_CALL_OWN(t, true, validation_end, t);
         send_of_pass(t);

@@ -22,10 +22,11 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
         hooks_step_begins(&b);
         hooks_batch(t, src, &b);
         hooks_batch_begin(t, PASS_PREDICT, &b);
-        xt_tensor out = task->predict_step(t->net, b, task->user);
+        xt_tensor out =
+            task->predict_step ? task->predict_step(t->net, b, task->user) : xt_forward_at(src, t->net, b.x);
         lazy_goes_on_with(out);
         train_precision_end(t);
-        if (out.slot == 0 && !lazy_pending())
+        if (out.slot == 0 && task->predict_step && !lazy_pending())
             lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "predict_step gave no tensor ({0})"));
         t->in_step = !lazy_pending();
         if (lazy_pending()) break;
@@ -58,11 +59,8 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
     xt_status s = t ? train_settle(t) : status_new(XT_INVALID_ARGUMENT, src, "xt_predict: the trainer is NULL");
     if (!s) s = by_name_callbacks(t);
     if (!s && lazy_pending()) return train_report(NULL);
-    if (!s && (!task || !loader || !task->predict_step))
-        s = status_new(XT_INVALID_ARGUMENT, src, "xt_predict: %s",
-                       !task     ? "the task is NULL"
-                       : !loader ? "the loader is NULL"
-                                 : "the task has no .predict_step");
+    if (!s && (!task || !loader))
+        s = status_new(XT_INVALID_ARGUMENT, src, "xt_predict: the %s is NULL", !task ? "task" : "loader");
     if (!s) s = train_may_begin(t, "xt_predict");
     if (!s) s = train_module(t, task);
     if (!s)

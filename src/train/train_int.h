@@ -216,13 +216,27 @@ typedef struct train_outer {
     xt_task task; /* of that */
     log_frame logging;
     lazy_position position;
-    int64_t draw_step;
+    lazy_draw_mark draws;
 } train_outer;
 /* NULL: it may begin. An error in a step of another one, and of a fit in its own trainer's fit. */
 xt_status train_may_begin(const xt_trainer *t, const char *what);
 train_outer train_enter(xt_trainer *t, const xt_task *task);
 /* Between steps: the position is where the trainer is, whatever other loops have done. */
 void train_stand(const xt_trainer *t);
+/* Random draws of what comes between steps are of the number of micro-batches before it and of its place, so that a run
+ * that resumes right before it draws what the unbroken one drew, behind other steps, hooks and passes. */
+typedef enum train_draws {
+    DRAWS_TRAIN_START = 1,
+    DRAWS_EPOCH_START,
+    DRAWS_ROW_OUT_OF_TURN,
+    DRAWS_SANITY_START,
+    DRAWS_SANITY_END,
+    DRAWS_VALIDATION_START,
+    DRAWS_VALIDATION_END,
+    DRAWS_EPOCH_END,
+    DRAWS_TRAIN_END,
+} train_draws;
+void train_draws_at(const xt_trainer *t, train_draws place);
 void train_leave(xt_trainer *t, const train_outer *was);
 void train_left_by_jump(void); /* no fit or pass is under way in this thread */
 void train_freed(const xt_trainer *t);

@@ -32,7 +32,7 @@ void train_take_task(xt_trainer *t, const xt_task *task) {
 
 train_outer train_enter(xt_trainer *t, const xt_task *task) {
     train_outer was = {
-        .t = under_way, .within = t->fitting, .position = *lazy_position_of_thread(), .draw_step = lazy_draw_step()};
+        .t = under_way, .within = t->fitting, .position = *lazy_position_of_thread(), .draws = lazy_draws_mark()};
     if (was.within) was.task = t->own_task;
     if (log_step_waits()) lazy_boundary(LAZY_EVAL, src_get(t->src)); /* with what is logged in it */
     was.logging = train_log_enter(t);
@@ -50,13 +50,17 @@ void train_stand(const xt_trainer *t) {
     at->samples = t->position.samples;
 }
 
+void train_draws_at(const xt_trainer *t, train_draws place) {
+    lazy_set_draw_place(t->position.batches, (int)place);
+}
+
 void train_leave(xt_trainer *t, const train_outer *was) {
     if (was->within) train_take_task(t, &was->task);
     log_leave(was->logging);
     under_way = was->t;
     *lazy_position_of_thread() = was->position;
     lazy_loop_steps_pause(was->t);
-    lazy_set_draw_step(was->t ? was->draw_step : -1);
+    lazy_draws_return(was->t ? was->draws : (lazy_draw_mark){.step = -1});
     if (!was->t) return;
     bool fits = was->t->fitting;
     nn_sync_batch_norms(fits && was->t->o.sync_batchnorm == XT_ON);

@@ -94,6 +94,16 @@ for call in module trainer dataset samples callback compile mesh launch; do
     check "other headers are refused by the first call: $call" \
         grep -qE "^$call: none, .*old_calls was built against the headers of xtrain [0-9]+\.77" "$tmp/out"
 done
+cat >"$tmp/launched.c" <<'C'
+#include <xtrain/xtrain.h>
+static int rank(int r, void *arg) { return r + (arg != NULL); }
+int main(int argc, char **argv) { return argv[0] ? xt_launch(rank, NULL, .nprocs = argc) : 9; }
+C
+build launched "$tmp/old" "$tmp/launched.c"
+run ./launched
+check "xt_launch of other headers: exit code 1" [ $? = 1 ]
+check "the cause is all that is said" [ "$(grep -c . "$tmp/out")" = 1 ]
+check "which is the headers" grep -q 'launched was built against the headers' "$tmp/out"
 # The line told is the program's, also where an inline function of a header stands between it and the library.
 cat >"$tmp/first.c" <<'C'
 #include <xtrain/xtrain.h>

@@ -33,6 +33,26 @@ near() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(a != "" && d < 2e-3 
 judge --init folder
 check "validate, of a folder" [ $? = 0 ]
 first=$(loss)
+# A folder that is named as a kind of model is one, as for xtrain generate; with --init the name is the kind.
+cp -r folder llama
+judge
+check "validate, of a folder named llama" [ $? = 0 -a "$(loss)" = "$first" ]
+run predict llama --data text.txt --seq 12 --batch 4 --output named.npy
+check "predict, of a folder named llama" [ $? = 0 -a -s named.npy ]
+rm -r llama
+judge
+check "without such a folder the name is a kind" grep -q '^xtrain validate: llama needs --init FOLDER' "$tmp/out"
+# What a folder lacks is said in the name of the command.
+mkdir broken
+cp folder/config.json broken
+for stage in validate predict fit; do
+    run $stage ./broken --data text.txt --seq 12
+    check "xtrain $stage of a folder without weights: exit code" [ $? != 0 ]
+    check "xtrain $stage says so itself" grep -q "^xtrain $stage: .*broken" "$tmp/out"
+    check "and nobody else" [ "$(grep '^xtrain ' "$tmp/out" | grep -vc "^xtrain $stage: ")" = 0 ]
+done
+run predict ./folder --data text.txt --seq 12 --metrics 1 --data ./no.txt
+check "its data are predict's too" grep -q "^xtrain predict: .*no.txt" "$tmp/out"
 # Whole: the folder that is written has all the files of the one that it came from, and is one itself.
 fit --lr 0.01 --output whole
 check "a whole model is trained" [ $? = 0 ]

@@ -33,6 +33,12 @@ BATCH=8 ranks 1 averages --run_name one --max_steps 9 &&
     BATCH=8 KEEP=$tmp/kept1 ranks 1 averages --run_name one --max_steps 9
 ranks 2 averages --run_name two --resume "$tmp/kept1/last.ckpt"
 check "one rank's checkpoint goes on with two" [ $? = 0 -a "$(weights 0)" = "$(weights 1)" ]
+ranks 2 left_out
+check "a batch that both leave out" [ $? = 0 -a "$(weights 0)" = "$(weights 1)" ]
+check "is told once" [ "$(grep -c 'training_step gave no loss' "$tmp/out")" = 1 ]
+ranks 2 left_out_alone
+check "one that rank 1 alone leaves out ends the fit" [ $? = 1 ]
+check "which is said" grep -q 'the ranks are out of step: ' "$tmp/out"
 ranks 2 swa
 check "the plain mean of the last epochs" [ $? = 0 -a "$(weights 0)" = "$(weights 1)" ]
 ranks 2 order

@@ -22,12 +22,34 @@ first, count, flags = int(sys.argv[4]), int(sys.argv[5]), sys.argv[6:] or ["-O1"
 
 PROGRAM = """#include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <xtrain/xtrain.h>
 enum { N = @samples@ };
 static float x[N][5];
 static int64_t y[N];
 static xt_optimizer *o[3];
 static xt_module *m;
+/* Hooks say that they are called, and what they draw and log is in the rows. */
+static long long calls; /* of hooks, those of the run that is resumed too: in checkpoints */
+static size_t save_calls(char *buf, size_t n, void *user) {
+    (void)user;
+    return (size_t)snprintf(buf, n, "{\\"calls\\": %lld}", calls);
+}
+static xt_status load_calls(const char *json, void *user) {
+    (void)user;
+    sscanf(json, "{\\"calls\\": %lld", &calls);
+    if (xt_rank() == 0) printf("loaded %lld\\n", calls);
+    return NULL;
+}
+static void called(const char *name, int64_t at) {
+    calls++;
+    if (xt_rank() == 0) printf("event %s %lld\\n", name, (long long)at);
+}
+static void drawn(const char *name) {
+    if (!strstr("@draws@", name)) return;
+    xt_log(name, xt_mean(xt_rand(XT_F32, 4)));
+    if (name[1] == 'e') xt_log("more", xt_mean(xt_randn(XT_F32, 2)));
+}
 static xt_tensor part(xt_module *in, const char *name, xt_tensor t) {
     xt_module *c = xt_sub(in, name, -1);
     t = xt_linear(c, "fc", t, 5);
@@ -44,12 +66,51 @@ static xt_tensor step(xt_module *in, xt_batch b, void *user) {
     (void)user;
     xt_tensor out = xt_forward(in, b.x), loss = xt_cross_entropy(out, b.y);
     xt_log("t", loss, .on_epoch = XT_ON);
+    drawn("(step)");
     @manual@
     return loss;
 }
 static void validation(xt_module *in, xt_batch b, void *user) {
     (void)user;
     xt_log("v", xt_cross_entropy(xt_forward(in, b.x), b.y), .sync_dist = XT_ON);
+    drawn("(validation)");
+}
+static xt_batch augment(xt_module *in, xt_batch b, void *user) {
+    (void)in, (void)user;
+    if (strstr("@draws@", "(augment)")) b.x = xt_add(b.x, xt_mul(xt_randn_like(b.x), 0.05));
+    return b;
+}
+#define EPOCH_HOOK(name)                                              \\
+    static void task_##name(xt_module *in, int64_t epoch, void *user) { \\
+        (void)in, (void)user;                                         \\
+        called("task_" #name, epoch);                                 \\
+        drawn("(" #name ")");                                         \\
+    }
+EPOCH_HOOK(epoch_end)
+EPOCH_HOOK(validation_start)
+EPOCH_HOOK(validation_end)
+#define BATCH_HOOK(name, ...)                 \\
+    static void name(xt_module *in, ##__VA_ARGS__) { \\
+        (void)in;                             \\
+        drawn("(" #name ")");                 \\
+    }
+BATCH_HOOK(before_step, void *user)
+BATCH_HOOK(after_backward, void *user)
+BATCH_HOOK(batch_end, const xt_batch *b, xt_tensor loss, void *user)
+BATCH_HOOK(val_batch_end, const xt_batch *b, void *user)
+#define CALLBACK(name)                                 \\
+    static void of_##name(xt_trainer *t, void *user) { \\
+        (void)user;                                    \\
+        called(#name, xt_trainer_global_step(t));      \\
+        drawn("(of_" #name ")");                       \\
+    }
+CALLBACK(epoch_start)
+CALLBACK(epoch_end)
+CALLBACK(validation_start)
+CALLBACK(validation_end)
+static void of_step(xt_trainer *t, void *user) {
+    (void)user;
+    called("step", xt_trainer_global_step(t));
 }
 static int optimizers(xt_module *in, xt_optimizer **out, int max, void *user) {
     (void)user;
@@ -69,6 +130,8 @@ static void fit_start(xt_module *in, void *user) {
 static void epoch_start(xt_module *in, int64_t epoch, void *user) {
     (void)user;
     (void)in;
+    called("task_epoch_start", epoch);
+    drawn("(epoch_start)");
     @epoch_start@
 }
 static uint64_t hash(void) {
@@ -92,12 +155,21 @@ int main(int argc, char **argv) {
     xt_trainer_args(t, argc, argv);
     int64_t batch = (int64_t)xt_trainer_number(t, "model.batch", @batch@);
     xt_task task = {.net = net, .training_step = step, .validation_step = validation, .configure_several = optimizers,
-                    .on_fit_start = fit_start, .on_train_epoch_start = epoch_start, .manual_optimization = @is_manual@};
+                    .on_fit_start = fit_start, .on_train_epoch_start = epoch_start, .manual_optimization = @is_manual@,
+                    .save_state = save_calls, .load_state = load_calls,
+                    .on_train_epoch_end = task_epoch_end, .on_validation_epoch_start = task_validation_start,
+                    .on_validation_epoch_end = task_validation_end, .on_after_batch_transfer = augment,
+                    .on_before_optimizer_step = before_step, .on_after_backward = after_backward,
+                    .on_train_batch_end = batch_end, .on_validation_batch_end = val_batch_end};
+    static const xt_callback_desc own = {.struct_size = sizeof own, .name = "own", .epoch_start = of_epoch_start,
+                                         .epoch_end = of_epoch_end, .validation_start = of_validation_start,
+                                         .validation_end = of_validation_end, .step_end = of_step};
     @before@
     xt_trainer_add(t, xt_model_checkpoint(.every_n_steps = 1, .save_top_k = -1, .filename = "s{step:d}",
                                           .auto_insert_metric_name = XT_OFF@monitored@));
     xt_trainer_add(t, xt_model_checkpoint(.every_n_epochs = 1, .save_top_k = -1, .filename = "e{epoch:d}",
                                           .auto_insert_metric_name = XT_OFF, .save_last = XT_OFF));
+    xt_trainer_add(t, xt_callback_new(&own, NULL));
     @callbacks@
     xt_dataset *d = xt_array_dataset(x, (xt_spec){XT_F32, {5}}, y, (xt_spec){XT_I64, {0}}, N);
     int rc = xt_fit(t, &task, xt_loader_new(d, .batch = batch@loader@), xt_loader_new(d, .batch = batch, .limit = 2));
@@ -114,6 +186,10 @@ OPTIMIZERS = ["xt_sgd(@, .lr = 0.1, .momentum = 0.9, .dampening = 0.5)", "xt_sgd
               "xt_adamw(@, .lr = 0.02)", "xt_adam(@, .lr = 0.02, .amsgrad = XT_ON)", "xt_rmsprop(@, .lr = 0.01)",
               "xt_nadam(@)", "xt_radam(@)", "xt_adagrad(@, .lr = 0.05, .lr_decay = 0.1)", "xt_asgd(@, .lr = 0.05)",
               "xt_muon(@)", "xt_adafactor(@)"]
+
+DRAWS = ["step", "validation", "augment", "epoch_start", "epoch_end", "validation_start", "validation_end",
+         "before_step", "after_backward", "batch_end", "val_batch_end", "of_epoch_start", "of_epoch_end",
+         "of_validation_start", "of_validation_end"]
 
 
 def drawn_hooks(r, p, epochs):
@@ -173,6 +249,7 @@ def draw(r):
     if r.random() < 0.5:
         p["monitored"] = ', .monitor = "v"'
     p["options"] = ", ".join(options)
+    p["draws"] = " ".join("(%s)" % name for name in DRAWS if r.random() < 0.5)
     return re.sub(r"@(\w+)@", lambda m: str(p[m[1]]), PROGRAM), ranks, p
 
 
@@ -195,6 +272,7 @@ def run(folder, runs, ranks, *words):
                                    XT_PROGRESS="off", XT_POSTMORTEM="off", XT_CACHE="on", XT_TIMEOUT="60",
                                    XT_CACHE_DIR=work + "/cache"))
     found = re.search(r"weights (\w+) (\S+)", done.stdout)
+    done.events = re.findall(r"event (\S+ \d+)", done.stdout)
     return done, (found[1], float(found[2])) if found else None, rows_of(folder + "/" + runs)
 
 
@@ -211,12 +289,19 @@ def differs(whole, rows, got, step):
     return out[:3] + (["%d more" % (len(out) - 3)] if len(out) > 3 else [])
 
 
+def calls_differ(whole, done):
+    """A resumed run calls the hooks that the unbroken one called behind the file, which says how many came before."""
+    behind = whole[int(re.search(r"loaded (\d+)", done.stdout)[1]):]
+    return [] if done.events == behind else ["hooks %s ..., resumed %s ..." % (behind[:8], done.events[:8])]
+
+
 def resume(folder, runs, ranks, whole, rows, path, p):
     done, weights, got = run(folder, runs, ranks, "--resume", path)
     name, step = os.path.basename(path), int(step_of(path))
     if done.returncode or (got and not weights):
         return ["%s: exit %d: %s" % (name, done.returncode, done.stderr[-600:])]
     why = [] if weights is None or weights[0] == whole[0] else ["weights %s, %s" % (whole, weights)]
+    why += calls_differ(p["events"], done)
     return ["%s: %s" % (name, w) for w in why + differs(whole, rows, got, step)]
 
 
@@ -253,10 +338,14 @@ def main():
         subprocess.run([os.environ.get("CC", "cc"), "-w", "-g", *flags, "-I" + include, "p.c", "-o", "program",
                         "-L" + build, "-lxtrain", "-lm", "-Wl,-rpath," + build], cwd=folder, check=True)
         done, whole, rows = run(folder, "whole", ranks)
+        p["events"] = done.events
         why = []
         if done.returncode or not whole:
             why.append("exit %d: %s" % (done.returncode, done.stderr[-600:]))
         files = checkpoints(folder, "whole")
+        if "early_stopping" in p["callbacks"]:  # from the last file of a fit that it has ended a run trains on
+            ended = [e.split()[1] for e in done.events if e.startswith("step ")][-1:]
+            files = [path for path in files if [step_of(path)] != ended]
         for path in r.sample(files, min(3, len(files))) if not why else []:
             why += resume(folder, "two", ranks, whole, rows, path, p)
             resumed += 1
@@ -264,7 +353,9 @@ def main():
             if again and not why:
                 why += resume(folder, "three", ranks, whole, rows, r.choice(again), p)
                 resumed += 1
-        if not why and not p["layer"] and not p["callbacks"] and not p["schedule"] and files and r.random() < 0.8:
+        alike = "(augment)" not in p["draws"]  # other ranks draw other numbers
+        plain = not p["layer"] and not p["callbacks"] and not p["schedule"] and alike
+        if not why and plain and files and r.random() < 0.8:
             why += other_ranks(folder, ranks, whole, rows, r.choice(files), p)
             resumed += 1
         if why:

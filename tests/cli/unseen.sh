@@ -46,6 +46,9 @@ check "no boundary: what ends it" \
 check "no boundary: nothing goes on" [ "$(grep -c alive "$tmp/out")" = 0 ]
 run lookends
 check "no boundary, but it looks: goes on" grep -q 'alive for 16 steps' "$tmp/out"
+run keepslooking
+check "no boundary, and an error stays: goes on" grep -q 'alive for 216 steps' "$tmp/out"
+check "and nothing is said of a step that grows: none is recorded" [ "$(grep -c 'has ended the step' "$tmp/err")" = 0 ]
 XT_MEMORY_LIMIT=64M ends oom "program of step 3.*failed" "return xt_mark_step" xt_mark_step 3
 check "oom: the report is kept" grep -q 'xtrain postmortem' "$tmp/err"
 
@@ -91,7 +94,7 @@ run read
 check "one that was read is, too" grep -q 'finish 0' "$tmp/out"
 run statehandled
 check "a handler is told of it, and nothing ends" grep -q 'alive for 16 steps, handler 1$' "$tmp/out"
-check "and it is pending, as any other error" grep -q 'finish 1' "$tmp/out"
+check "and it stays pending, as every error that a handler is told of" grep -q 'finish 1' "$tmp/out"
 run nothingelse
 check "a program of one call: exit code 1" [ $? = 1 ]
 check "and why" grep -q "the status that xt_write_file gave says.*no folder" "$tmp/err"

@@ -114,6 +114,10 @@ static xt_tensor dropout(void) {
 static xt_tensor dropout_all(void) {
     return xt_dropout_fn(xt_full(3, XT_F32, MANY), 1);
 }
+static xt_tensor attention_all(void) {
+    xt_tensor one = xt_full(3, XT_F32, 1, 1), q = xt_reshape(xt_full(3, XT_F32, MANY), -1, 1);
+    return xt_reshape(xt_scaled_dot_product_attention(q, one, one, .dropout = 1), MANY);
+}
 static xt_tensor rand_like(void) {
     return xt_rand_like(xt_full(3, XT_F32, MANY));
 }
@@ -136,6 +140,7 @@ static const struct {
     {"randint", randint, -3, 4, 0.5, 63.0 / 12},
     {"dropout", dropout, 0, 4, 3, 3},
     {"dropout_all", dropout_all, 0, 0, 0, 0},
+    {"attention_all", attention_all, 0, 0, 0, 0},
     {"rand_like", rand_like, 0, 1, 0.5, 1.0 / 12},
     {"randn_like", randn_like, -INFINITY, INFINITY, 0, 1},
 };

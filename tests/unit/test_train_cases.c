@@ -230,6 +230,57 @@ static void limits_that_make_no_sense(void **state) {
     str_free(&order);
 }
 
+/* --- batches left out --- */
+/* y = w x with w = 1 at first, the loss is w x and x is 1: a step takes the rate times the part of the window's
+ * micro-batches that have a loss. */
+static unsigned left_out; /* bits of batches */
+static xt_tensor scale(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_mul(x, xt_param(m, "w", "ones", 0, XT_F32, 1));
+}
+static xt_tensor some_have_none(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor loss = xt_mean(xt_forward(m, b.x));
+    return left_out >> b.index & 1 ? (xt_tensor){0} : loss;
+}
+static xt_optimizer *with_momentum(xt_module *m, void *user) {
+    (void)user;
+    return xt_sgd(m, .lr = 0.1, .momentum = 0.5);
+}
+static void a_batch_without_a_loss_is_left_out(void **state) {
+    (void)state;
+    static const struct {
+        unsigned without;
+        int window, rc;
+        double w;
+    } rows[] = {
+        {0, 1, 0, 1 - 0.1 * (1 + 1.5 + 1.75 + 1.875)},
+        {1 << 1, 1, 0, 1 - 0.1 * (1 + 1.5 + 1.75)},
+        {1 << 0 | 1 << 3, 1, 0, 1 - 0.1 * (1 + 1.5)},
+        {1 << 1, 2, 0, 1 - 0.1 * (0.5 + 1.25)}, /* of a window one micro-batch */
+        {1 << 2 | 1 << 3, 2, 0, 1 - 0.1}, /* and a whole window */
+        {15, 1, 1, 1},
+        {15, 2, 1, 1},
+    };
+    static float ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const xt_task leaves = {.net = scale, .training_step = some_have_none, .configure_optimizers = with_momentum};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        left_out = rows[i].without;
+        str_clear(&said);
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF,
+                                     .accumulate_grad_batches = rows[i].window);
+        xt_loader *l = xt_loader_new(xt_array_dataset(ones, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 8), .batch = 2);
+        assert_int_equal(xt_fit(t, &leaves, l, NULL), rows[i].rc);
+        assert_int_equal(xt_trainer_global_step(t), 4 / rows[i].window);
+        float w;
+        assert_true(xt_read(xt_module_find(xt_trainer_module(t), "w"), &w, sizeof w));
+        assert_true(fabs(w - rows[i].w) < 1e-6);
+        if (rows[i].without) says("training_step gave no loss ({0}) for batch");
+        if (rows[i].rc) says("training_step gave no loss ({0}) for any batch of epoch 0");
+        xt_finish();
+    }
+}
+
 /* --- profiles --- */
 /* A second profile is refused while one is to come or under way, by name of the first; when that is complete the next
  * may begin. One that never began says so. */
@@ -269,8 +320,12 @@ static void one_profile_at_a_time(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(counts_that_cannot_be),       cmocka_unit_test(the_clock_never_goes_back),
-                                       T(a_resumed_fit_gets_the_rest), T(sanity_changes_neither_order_nor_metrics),
-                                       T(limits_that_make_no_sense),   T(one_profile_at_a_time)};
+    const struct CMUnitTest tests[] = {T(counts_that_cannot_be),
+                                       cmocka_unit_test(the_clock_never_goes_back),
+                                       T(a_resumed_fit_gets_the_rest),
+                                       T(sanity_changes_neither_order_nor_metrics),
+                                       T(limits_that_make_no_sense),
+                                       T(one_profile_at_a_time),
+                                       T(a_batch_without_a_loss_is_left_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

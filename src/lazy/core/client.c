@@ -65,7 +65,8 @@ static void before_groups_close(int status, void *unused) {
 void lazy_check_finished(void) {
     if (!is_unfinished()) return;
     unfinished();
-    if (dev.client || lazy_left_open())
+    /* where nothing has run an error that was told is all there is to say */
+    if (dev.client || (lazy_left_open() && !lazy_error_told()))
         log_msg(XT_SEV_WARNING,
                 "the program ended %s: the last step may not have run, and its errors were not shown; end main with "
                 "`return xt_finish();`",

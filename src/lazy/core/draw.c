@@ -83,14 +83,24 @@ void lazy_draws_again(lazy_drawn d) {
 
 static __thread int64_t draw_step_plus_1; /* 0: none given */
 
-void lazy_set_draw_step(int64_t step) {
+void lazy_draws_return(lazy_draw_mark m) {
     lazy_ctx *c = lazy_ctx_there();
-    draw_step_plus_1 = step < 0 ? 0 : step + 1;
-    if (c) c->draws = 0;
+    draw_step_plus_1 = m.step < 0 ? 0 : m.step + 1;
+    if (c) c->draws = m.draws;
 }
 
-int64_t lazy_draw_step(void) {
-    return (int64_t)draw_step_plus_1 - 1;
+lazy_draw_mark lazy_draws_mark(void) {
+    const lazy_ctx *c = lazy_ctx_there();
+    return (lazy_draw_mark){draw_step_plus_1 - 1, c ? c->draws : 0};
+}
+
+void lazy_set_draw_step(int64_t step) {
+    lazy_draws_return((lazy_draw_mark){step, 0});
+}
+
+/* A place has 2^24 draws, above those of a step. */
+void lazy_set_draw_place(int64_t step, int place) {
+    lazy_draws_return((lazy_draw_mark){step, (int64_t)place << 24});
 }
 
 bool lazy_draw_step_given(void) {

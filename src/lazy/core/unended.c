@@ -36,6 +36,7 @@ void lazy_repeats(lazy_repeated what, int64_t step, xt_tensor of, const xt_src *
     } counted;
     static _Thread_local counted here[BASE_COUNT(kinds)];
     static atomic_bool told[BASE_COUNT(kinds)];
+    if (lazy_pending()) return; /* nothing is recorded then */
     counted *c = &here[what];
     if (c->step != step || c->times == 0) *c = (counted){step, 0, of};
     if (c->of.slot != of.slot || c->of.generation != of.generation) return;
