@@ -1,6 +1,6 @@
 /* Why a program is new, in parts: what it is compared with (explain_nearest.c), words (explain_words.c), who asks for
- * its values (explain_outputs.c), what its inputs and ops are (explain_ops.c), what the user's calls did
- * (explain_calls.c); explain.c chooses among them.
+ * its values (explain_outputs.c), what its inputs (explain_inputs.c) and ops are (explain_ops.c), what the
+ * user's calls did (explain_calls.c); explain.c chooses among them.
  *
  * A part compares the nodes of a trace with one known program. It appends what it found to `out` and gives the kind, or
  * gives LAZY_WHY_KNOWN (false) and appends nothing. *advice stays as it is where the kind's own words will do. */

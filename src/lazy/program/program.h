@@ -13,6 +13,7 @@ typedef struct lazy_node { /* what a report can say about one op of a known prog
     uint64_t hash; /* of attributes and structure */
     lazy_role role; /* of an argument */
     src_id kept; /* of an argument: where xt_keep was called for it; 0: nowhere */
+    uint32_t which; /* of an argument: lazy_buf's, of a state its slot */
     uint32_t text; /* interned: the op's attributes, or the argument's layout; filled in by lazy_describe_nodes */
     bool of_step; /* likewise: a state or gradient of the step needs it, and not only what is asked for or assigned */
 } lazy_node;
