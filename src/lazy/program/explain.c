@@ -58,14 +58,6 @@ static const char *expected(const lazy_event *ev, const lazy_flags *now, lazy_pr
     return here ? NULL : "first step that ends here";
 }
 
-/* The programs of reads at the line `src` among those known. */
-static size_t of_line(lazy_program *const *known, size_t n, src_id src, lazy_program **out) {
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++)
-        if (known[i]->forced && !known[i]->debugs && known[i]->src == src) out[k++] = known[i];
-    return k;
-}
-
 /* The step of a read has gone on since the read at this line before: what was recorded in between is in its value. */
 static bool explain_open_step(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p,
                               lazy_event *ev) {
@@ -99,17 +91,32 @@ static bool is_another_read(const lazy_node *nodes, size_t n, const lazy_program
     return has_op_at(a, line, b) && has_op_at(b, line, a);
 }
 
+/* The programs of reads of the same value at the line of the event. */
+static size_t of_read(lazy_program *const *known, size_t n_known, const lazy_node *nodes, size_t n, src_id line,
+                      lazy_program **out) {
+    size_t k = 0;
+    for (size_t i = 0; i < n_known; i++)
+        if (known[i]->forced && !known[i]->debugs && known[i]->src == line &&
+            !is_another_read(nodes, n, known[i], line))
+            out[k++] = known[i];
+    return k;
+}
+
 /* A read that needs one program more each time: what is different about its value says more than that it is read. */
 static bool explain_read(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, lazy_program *const *known,
                          size_t n_known, lazy_event *ev) {
     lazy_program **same = base_malloc((n_known + 1) * sizeof *same);
     const lazy_program *best =
-        same && ev->src ? explain_nearest_read(nodes, n, same, of_line(known, n_known, ev->src, same)) : NULL;
+        same && ev->src ? explain_nearest_read(now, nodes, n, same, of_read(known, n_known, nodes, n, ev->src, same))
+                        : NULL;
     base_free(same);
-    if (!best || is_another_read(nodes, n, best, ev->src)) return false;
+    if (!best) return false;
+    lazy_why acts = explain_acts_of_value(out, now, nodes, n, best);
+    if (acts) str_append(out, "; first difference: ");
     ev->why = explain_inputs(out, now, nodes, n, best, &ev->advice);
-    if (!ev->why && explain_open_step(out, now, nodes, n, best, ev)) ev->why = LAZY_WHY_OTHER_STEP;
+    if (!ev->why && !acts && explain_open_step(out, now, nodes, n, best, ev)) ev->why = LAZY_WHY_OTHER_STEP;
     if (!ev->why) ev->why = explain_ops(out, nodes, n, best, &ev->advice);
+    if (acts) ev->why = acts, ev->advice = NULL;
     return true;
 }
 

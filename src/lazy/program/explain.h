@@ -53,7 +53,8 @@ const lazy_program *explain_nearest_step(const lazy_flags *now, const lazy_node 
 /* Apart from what is asked for or assigned. */
 bool explain_same_own_ops(const lazy_node *nodes, size_t n, const lazy_program *p);
 /* Of reads. */
-const lazy_program *explain_nearest_read(const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known);
+const lazy_program *explain_nearest_read(const lazy_flags *now, const lazy_node *nodes, size_t n,
+                                         lazy_program *const *known, size_t n_known);
 
 /* --- words --- */
 /* "add fc f32[8,4] at a.c:3", with attributes on request. */
@@ -81,10 +82,14 @@ lazy_why explain_inputs(str *out, const lazy_flags *flags, const lazy_node *a, s
 /* The newest step in which a number at one of its lines became data; -1: none did. */
 int64_t explain_number_changed(explain_list l);
 bool explain_other_inputs(const lazy_node *a, size_t na, const lazy_program *p);
+/* Inputs are of the same types, and a line is given another length of one. */
+bool explain_other_lengths(const lazy_node *nodes, size_t n, const lazy_program *p);
 /* What xt_keep has kept comes in for the first time, or more of it. */
 lazy_why explain_kept(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice);
 /* The same lines, which came another number of times. */
 lazy_why explain_repeats(str *out, explain_list a, explain_list b, int64_t program, const char **advice);
+/* The first op of a, but what xt_log leaves, at a line that has none in b. */
+const lazy_node *explain_only_in(explain_list a, explain_list b);
 /* All lines of b are among those of a. */
 bool explain_has_lines(explain_list a, explain_list b);
 lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice);
@@ -93,6 +98,10 @@ lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_prog
 bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64_t program);
 lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p,
                        const char **advice);
+/* Of a value that is read: the switches that it was made under, and the window of the gradients that are in it. */
+lazy_why explain_acts_of_value(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n,
+                               const lazy_program *p);
+int explain_count_acts_of_value(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);
 /* xt_assign gives values to other states. */
 bool explain_other_states(const lazy_roots *r, const lazy_program *p);
 bool explain_states(str *out, const lazy_roots *r, const lazy_program *p);

@@ -112,6 +112,50 @@ static lazy_why explain_attributes(str *out, const lazy_node *now, const lazy_no
     return LAZY_WHY_OPS;
 }
 
+/* Takes values apart or puts them together. */
+static bool arranges(ir_opcode code) {
+    return explain_is_small(code) || sizes_itself(code) || code == OP_concatenate || code == OP_transpose;
+}
+
+static size_t other_dims(const ir_type *a, const ir_type *b) {
+    size_t n = 0;
+    for (uint32_t i = 0; a->rank == b->rank && i < a->rank; i++) n += a->dims[i] != b->dims[i];
+    return n;
+}
+
+/* One dim of what op i gives is another, and so is what an op of its line computes with it: the line was given another
+ * length. Where the line only takes apart and puts together, its parts are of other sizes and mean nothing. */
+static bool is_other_length(explain_list a, explain_list b, size_t i) {
+    if (other_dims(a.at[i].type, b.at[i].type) != 1) return false;
+    for (size_t k = i; k < a.n && k < b.n && a.at[k].src == a.at[i].src && b.at[k].src == a.at[i].src; k++)
+        if (a.at[k].code == b.at[k].code && a.at[k].type != b.at[k].type && !arranges(a.at[k].code)) return true;
+    return false;
+}
+
+/* Looks at the same ops of the same lines, whatever only one of the two has in between. */
+bool explain_other_lengths(const lazy_node *nodes, size_t n, const lazy_program *p) {
+    explain_list a = explain_list_of(nodes, n), b = explain_list_of(p->nodes, p->n_nodes);
+    for (size_t i = 0, k = 0; i < a.n && k < b.n; i++) {
+        size_t same = k;
+        while (same < b.n && (b.at[same].src != a.at[i].src || b.at[same].code != a.at[i].code)) same++;
+        if (same == b.n) continue;
+        k = same + 1;
+        const ir_type *now = a.at[i].type, *was = b.at[same].type;
+        if (a.at[i].code != OP_slice || now == was || other_dims(now, was) != 1) continue;
+        explain_list here = {a.at + i, a.n - i}, there = {b.at + same, b.n - same};
+        if (given_by_line(a, i)->type != given_by_line(b, same)->type || is_other_length(here, there, 0)) return true;
+    }
+    return false;
+}
+
+/* Where the first other op is of a line that both have: the first op of one that only this step has, as that is what it
+ * did otherwise. What it made needless (a loss whose gradients were dropped) comes earlier. */
+static const lazy_node *new_line(explain_list a, explain_list b, size_t i) {
+    explain_list one = {&a.at[i], 1};
+    bool same = a.at[i].code == b.at[i].code && a.at[i].src == b.at[i].src;
+    return same || !explain_has_lines(b, one) ? NULL : explain_only_in(a, b);
+}
+
 /* Other ops from op i on. */
 static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t i, const lazy_program *p,
                                const char **advice) {
@@ -127,13 +171,23 @@ static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t 
         str_printf(out, "; program %lld ended before it", (long long)p->number);
         return LAZY_WHY_OPS;
     }
-    const lazy_node *now = &a.at[i], *was = &b.at[i];
+    const lazy_node *now = &a.at[i], *was = &b.at[i], *more = new_line(a, b, i);
+    if (more) {
+        for (size_t k = (size_t)(more - a.at); k < a.n && explain_is_small(more->code); k++)
+            if (a.at[k].src == more->src && !explain_is_small(a.at[k].code)) more = &a.at[k];
+        str_append(out, "new: ");
+        explain_describe(out, more, false);
+        str_printf(out, "; that line made nothing of program %lld", (long long)p->number);
+        return LAZY_WHY_OPS;
+    }
     explain_became(out, now, was, p->number);
     if (is_option(now, was, a, b)) constant_or_tensor(out, now, p->number);
     if (now->code == was->code && now->src == was->src && now->type && was->type) {
         lazy_why why = why_other_type(now, was);
         /* a part in between is larger, and what the line gives is not */
-        if (why == LAZY_WHY_SHAPE && given_by_line(a, i)->type == given_by_line(b, i)->type) why = LAZY_WHY_OPS;
+        if (why == LAZY_WHY_SHAPE && given_by_line(a, i)->type == given_by_line(b, i)->type &&
+            !is_other_length(a, b, i))
+            why = LAZY_WHY_OPS;
         if (why == LAZY_WHY_SHAPE) explain_dims(out, now->type, was->type);
         if (why == LAZY_WHY_OPS) *advice = other_numbers(now, was);
         return why;
