@@ -193,6 +193,7 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     uint64_t optimizers; /* of a trace: those that step in it, as one number; and the last of them */
     const char *optimizer;
     src_id optimizer_at; /* where it was made */
+    src_id needless; /* of a program: the first op recorded beside it that brought in an input; 0: none */
     lazy_batch_of batch;
 } lazy_flags;
 

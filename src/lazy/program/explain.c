@@ -177,7 +177,7 @@ static void explain_step(str *out, const lazy_flags *now, const lazy_node *nodes
     }
     if (!ev->why && !r->known_as && best->serves && explain_same_own_ops(nodes, n, best))
         ev->why = explain_combination(out, r);
-    if (r->known_as && !ev->why) ev->why = explain_superset(out, nodes, n, r, best, known, n_known, &ev->advice);
+    if (r->known_as && !ev->why) ev->why = explain_superset(out, now, nodes, n, r, best, known, n_known, &ev->advice);
     bool asked = r->known_as && !acts && !other && ev->why; /* its ops are those of other steps too */
     if (!same && !settled && !other && !asked) {
         if (out->len) str_append(out, "; first difference: ");

@@ -72,7 +72,7 @@ lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_program *p);
 /* This step has a program of its own, and there is one for all that steps ask for. */
 lazy_why explain_combination(str *out, const lazy_roots *r);
 /* Nothing where the steps of `best` ask for the same, and do something else. */
-lazy_why explain_superset(str *out, const lazy_node *nodes, size_t n_nodes, const lazy_roots *r,
+lazy_why explain_superset(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n_nodes, const lazy_roots *r,
                           const lazy_program *best, lazy_program *const *known, size_t n_known, const char **advice);
 
 /* --- inputs and ops --- */

@@ -293,12 +293,27 @@ static xt_status flag_own(lazy_ctx *c, const lazy_roots *r) {
     return ok ? NULL : status_oom(s.cap * sizeof *s.stack, "the report of a program");
 }
 
-xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes, size_t n) {
+/* Of a trace that is marked. Numbers in packs are of the library's making. */
+static src_id needless_line(const lazy_ctx *c) {
+    const ir_block *b = c->b.block;
+    size_t met = 0; /* arguments before this one came in for ops before */
+    for (const ir_op *op = b->first; op; op = op->next)
+        for (uint32_t i = 0; i < op->n_in; i++) {
+            const ir_value *v = op->in[i];
+            if (v->def || v->block != b || v->index < met) continue;
+            met = v->index + 1;
+            if (op->n_out && !op->out[0].mark && c->leaves[v->index].pack < 0) return op->src;
+        }
+    return 0;
+}
+
+xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes, size_t n, src_id *out_needless) {
     const ir_block *b = c->b.block;
     size_t k = 0, n_args;
     XT_TRY(flag_own(c, r));
     /* the nodes are of what it marks, and others mark the trace too (lazy_key_tree) */
     XT_TRY(mark_for_key(c, r, &n_args));
+    *out_needless = needless_line(c);
     for (size_t i = 0; i < n_args; i++) {
         size_t at = argument_at(r, i);
         if (!b->args[at]->mark || k >= n) continue;

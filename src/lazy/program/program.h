@@ -130,8 +130,9 @@ void lazy_sought_free(lazy_sought *w);
 xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, lazy_event *ev, lazy_program **out);
 void lazy_program_release(lazy_program *p);
 void lazy_programs_clear(void);
-/* After a miss: the texts of the nodes that lazy_key listed for r, and what they are for. */
-xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes, size_t n);
+/* After a miss: the texts of the nodes that lazy_key listed for r, and what they are for. *out_needless: lazy_flags's.
+ */
+xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes, size_t n, src_id *out_needless);
 /* Why the program of `nodes` with the outputs of r is new: sets why, reason, advice and expected of ev; texts are in
  * static-per-thread storage. */
 void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r,
