@@ -746,6 +746,20 @@ static void read_beside_mode(void) {
     }
 }
 
+/* The program of the read is no evaluation yet. */
+static void evaluation_read(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    backward(m, 8);
+    xt_optimizer_step(sgd);
+    xt_mark_step();
+    xt_eval(m);
+    xt_tensor y = xt_sum(xt_forward(m, xt_reshape(some(16), 8, 2)));
+    xt_item(y);
+    xt_when_ready(xt_exp(y), NULL, NULL);
+    xt_mark_step();
+}
+
 static void read_cast(void) {
     xt_module *m = xt_module_new(net, NULL);
     for (int i = 0; i < 2; i++) {
@@ -1036,6 +1050,7 @@ int train(const char *what) {
                {"modules", modules_in_turn},
                {"read_mode", read_mode},
                {"beside_mode", read_beside_mode},
+               {"evaluation", evaluation_read},
                {"read_cast", read_cast},
                {"read_window", read_window},
                {"lengths", lengths},

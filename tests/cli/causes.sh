@@ -149,6 +149,7 @@ modules     ^compile 2: .* why: another step: xt_item .* now: parameter fc.* f32
 read_mode   ^compile 2: .* why: flag change: xt_item .* now: a module is in another mode .xt_train, xt_eval., turned at
             @read_mode .program 1.; first difference: .*: each setting is a program
 beside_mode ^compile 3: .* for value read .* why: shape change: .* value \[8\] became \[7\] at .*, dim 0 from 8 to 7
+evaluation  ^compile 3: .* for xt_mark_step .* .expected: first evaluation.$
 read_cast   ^compile 2: .* why: flag change: xt_item .* now: autocast is bf16 instead of off, turned at @read_cast
             .program 1.; first difference
 read_window ^compile 3: .* why: accumulation: xt_item .* now: its gradients are of a micro-batch that adds to the

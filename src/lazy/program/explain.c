@@ -50,7 +50,8 @@ const char *lazy_why_name(lazy_why w) {
 static const char *expected(const lazy_event *ev, const lazy_flags *now, lazy_program *const *known, size_t n_known) {
     bool evaluated = now->backward, here = false; /* who differentiates evaluates nothing, whatever the mode */
     for (size_t i = 0; i < n_known; i++) {
-        evaluated |= (known[i]->flags.no_grad || known[i]->flags.mode) && !known[i]->flags.backward;
+        evaluated |=
+            !known[i]->forced && (known[i]->flags.no_grad || known[i]->flags.mode) && !known[i]->flags.backward;
         here |= known[i]->src == ev->src;
     }
     if (n_known == 0) return "first program";
