@@ -693,6 +693,168 @@ static void behind_call(void) {
     xt_item(xt_sum(xt_call(step, some(8)))); /* @behind */
 }
 
+/* --- inputs that one step has more --- */
+/* The arrays behind it are the same ones. */
+static void own_array(void) {
+    for (int i = 0; i < 2; i++) {
+        xt_tensor x = xt_exp(xt_from_array(numbers, XT_F32, 4, 3));
+        if (i) x = xt_add(x, xt_from_array(numbers, XT_F32, 3)); /* @own */
+        xt_when_ready(xt_mul(x, xt_from_array(numbers, XT_F32, 4, 1)), NULL, NULL); /* @common */
+        xt_mark_step();
+    }
+}
+
+static void own_array_of_read(void) {
+    for (int i = 0; i < 2; i++) {
+        xt_tensor x = xt_exp(xt_from_array(numbers, XT_F32, 4, 3));
+        if (i) x = xt_add(x, xt_from_array(numbers, XT_I64, 3)); /* @own_read */
+        xt_item(xt_sum(xt_mul(x, xt_from_array(numbers, XT_F32, 4, 1))));
+        xt_mark_step();
+    }
+}
+
+static void own_kept(void) {
+    xt_tensor kept = xt_keep(xt_from_array(numbers, XT_F32, 3));
+    for (int i = 0; i < 2; i++) {
+        xt_tensor x = xt_exp(xt_from_array(numbers, XT_F32, 4, 3));
+        if (i) x = xt_add(x, kept); /* @own_kept */
+        xt_when_ready(xt_mul(x, xt_from_array(numbers, XT_F32, 4, 1)), NULL, NULL);
+        xt_mark_step();
+    }
+}
+
+/* Two arrays of one line, each in its step. */
+static void either(void) {
+    for (int i = 0; i < 2; i++) {
+        xt_tensor a = xt_from_array(numbers, XT_F32, 4, 3), b = xt_from_array(numbers, XT_F32, 3);
+        xt_tensor x = xt_exp(xt_from_array(numbers, XT_F32, 4, 3));
+        xt_when_ready(i ? xt_add(x, a) : xt_mul(x, b), NULL, NULL); /* @either */
+        xt_mark_step();
+    }
+}
+
+/* What one helper makes: one array more, and all others shorter. */
+static void more_and_shorter(void) {
+    for (int i = 0; i < 2; i++) {
+        int n = 8 - 2 * i;
+        xt_tensor x = xt_exp(some(n));
+        if (i) x = xt_add(x, some(1));
+        xt_when_ready(xt_mul(x, some(n)), NULL, NULL);
+        xt_mark_step();
+    }
+}
+
+/* A loss whose gradients are dropped and made by another line: its own ops are needless then. */
+static void other_loss(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 2; i++) {
+        xt_tensor h = xt_forward(m, xt_reshape(some(16), 8, 2));
+        xt_tensor l = xt_mean(xt_log_e(xt_add(xt_square(h), 1)));
+        xt_log("mean", xt_mean(h));
+        xt_backward(l);
+        if (i) xt_zero_grad(sgd), xt_backward(xt_sum(xt_square(h))); /* @again */
+        xt_optimizer_step(sgd);
+        xt_mark_step();
+    }
+}
+
+static xt_tensor of_width(xt_module *m, xt_tensor x, void *user) {
+    const int *width = user;
+    return xt_linear(m, "fc", x, *width); /* @width */
+}
+
+/* Parameters of one name, of a module each. */
+static void modules_in_turn(void) {
+    static int widths[2] = {3, 5};
+    xt_module *m[2];
+    for (int i = 0; i < 2; i++) m[i] = xt_module_new(of_width, &widths[i]);
+    for (int i = 0; i < 2; i++) {
+        xt_item(xt_sum(xt_forward(m[i], xt_reshape(some(16), 8, 2))));
+        xt_mark_step();
+    }
+}
+
+/* --- values that are read under other switches --- */
+static xt_tensor dropped(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", xt_dropout(xt_sub(m, "drop", -1), x, 0.25), 3);
+}
+
+static void read_mode(void) {
+    xt_module *m = xt_module_new(dropped, NULL);
+    for (int i = 0; i < 2; i++) {
+        if (i) xt_eval(xt_sub(m, "drop", -1)); /* @read_mode */
+        xt_item(xt_sum(xt_forward(m, xt_reshape(some(16), 8, 2))));
+        xt_mark_step();
+    }
+}
+
+/* A mode that the value has nothing of. */
+static void read_beside_mode(void) {
+    xt_module *m = xt_module_new(dropped, NULL);
+    for (int i = 0; i < 2; i++) {
+        if (i) xt_eval(xt_sub(m, "drop", -1));
+        xt_when_ready(xt_forward(m, xt_reshape(some(16), 8, 2)), NULL, NULL);
+        xt_item(xt_sum(xt_exp(some(8 - i))));
+        xt_mark_step();
+    }
+}
+
+/* The program of the read is no evaluation yet. */
+static void evaluation_read(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    backward(m, 8);
+    xt_optimizer_step(sgd);
+    xt_mark_step();
+    xt_eval(m);
+    xt_tensor y = xt_sum(xt_forward(m, xt_reshape(some(16), 8, 2)));
+    xt_item(y);
+    xt_when_ready(xt_exp(y), NULL, NULL);
+    xt_mark_step();
+}
+
+static void read_cast(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    for (int i = 0; i < 2; i++) {
+        if (i) xt_autocast_begin(XT_BF16); /* @read_cast */
+        xt_tensor y = xt_forward(m, xt_reshape(some(16), 8, 2));
+        if (i) xt_autocast_end();
+        xt_item(xt_sum(y));
+        xt_mark_step();
+    }
+}
+
+static void read_window(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 4; i++) {
+        backward(m, 8);
+        xt_item(xt_sum(xt_grad(xt_module_find(m, "fc.bias"))));
+        if (i % 2) xt_optimizer_step(sgd);
+        xt_mark_step();
+    }
+}
+
+/* --- slices of other lengths --- */
+static void lengths(void) {
+    for (int i = 0; i < 12; i++) {
+        xt_tensor x = xt_reshape(some(64), 4, 16);
+        xt_when_ready(xt_sum(xt_exp(xt_slice(x, 1, 12 - i, 16))), NULL, NULL); /* @length */
+        xt_mark_step();
+    }
+}
+
+static void lengths_told(void) {
+    unsetenv("XT_DEBUG");
+    lengths();
+}
+
+static void lengths_read(void) {
+    for (int i = 0; i < 3; i++) xt_item(xt_sum(xt_exp(xt_slice(some(16), 0, 0, 5 + i)))), xt_mark_step(); /* @long */
+}
+
 /* --- loaders and logs --- */
 static void two_loaders(void) {
     xt_spec spec = {XT_F32, {2}};
@@ -938,6 +1100,21 @@ int train(const char *what) {
                {"open_state", open_state},
                {"places", places_read},
                {"behind", behind_call},
+               {"own_array", own_array},
+               {"own_read", own_array_of_read},
+               {"own_kept", own_kept},
+               {"either", either},
+               {"more_shorter", more_and_shorter},
+               {"other_loss", other_loss},
+               {"modules", modules_in_turn},
+               {"read_mode", read_mode},
+               {"beside_mode", read_beside_mode},
+               {"evaluation", evaluation_read},
+               {"read_cast", read_cast},
+               {"read_window", read_window},
+               {"lengths", lengths},
+               {"lengths_told", lengths_told},
+               {"lengths_read", lengths_read},
                {"loaders", two_loaders},
                {"names", log_names},
                {"freeze_sgd", frozen_sgd},

@@ -13,8 +13,9 @@ static struct {
 } given[16];
 static int n_given, accumulate, iteration, frozen;
 static bool in_fit;
+static float numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 static xt_module *m;
-static xt_tensor state;
+static xt_tensor state, kept;
 
 static bool holds(const char *name) {
     for (int i = 0; i < n_given; i++)
@@ -23,9 +24,27 @@ static bool holds(const char *name) {
     return false;
 }
 
+static bool is_given(const char *name) {
+    for (int i = 0; i < n_given; i++)
+        if (strcmp(given[i].name, name) == 0) return true;
+    return false;
+}
+
 static xt_tensor net(xt_module *of, xt_tensor x, void *user) {
     (void)user;
+    if (is_given("mode")) x = xt_dropout(xt_sub(of, "drop", -1), x, 0.25);
     return xt_linear(of, "fc", x, 1);
+}
+
+static xt_tensor forward(xt_tensor x) {
+    if (holds("cast")) xt_autocast_begin(XT_BF16); /* @cast */
+    xt_tensor y = xt_forward(m, x);
+    if (holds("cast")) xt_autocast_end();
+    return y;
+}
+
+static void turn(xt_module *drop) {
+    holds("mode") ? (void)xt_eval(drop) : (void)xt_train(drop); /* @mode */
 }
 
 static xt_tensor loss_of(xt_batch b) {
@@ -33,9 +52,15 @@ static xt_tensor loss_of(xt_batch b) {
     xt_tensor x = b.x;
     fprintf(stderr, "iteration %d\n", iteration);
     if (holds("freeze") && !frozen++) xt_freeze(m, "fc.bias"); /* @freeze */
+    if (is_given("mode")) turn(xt_sub(m, "drop", -1));
+    if (is_given("slice")) x = xt_mul(x, xt_mean(xt_exp(xt_slice(x, 1, 0, holds("slice") ? 2 : 3)))); /* @slice */
     if (holds("branch")) x = xt_sin(x); /* @branch */
-    xt_tensor l = xt_mse_loss(xt_forward(m, x), b.y);
+    if (holds("extra")) x = xt_add(x, xt_from_array(numbers, XT_F32, 4)); /* @extra */
+    if (holds("kept")) x = xt_add(x, kept); /* @kept */
+    x = xt_mul(x, xt_from_array(numbers, XT_F32, 1));
+    xt_tensor l = xt_mse_loss(forward(x), xt_add(b.y, xt_from_array(numbers, XT_F32, 1, 1)));
     l = xt_mul(l, factor); /* @number */
+    if (is_given("read")) xt_item(l); /* @read */
     if (holds("always")) xt_log("always", l); /* @always */
     if (holds("log")) xt_log("log", l); /* @log */
     if (holds("other")) xt_log("other", xt_exp(l)); /* @other */
@@ -68,6 +93,7 @@ int main(int argc, char **argv) {
     xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_F32, {1}}, samples),
                                  .batch = 16, .drop_last = XT_OFF);
     state = xt_state("state", XT_F32, 2);
+    kept = xt_keep(xt_from_array(numbers, XT_F32, 4));
     if (in_fit) {
         xt_task task = {.module = m, .training_step = training_step, .configure_optimizers = configure};
         xt_trainer *t = xt_trainer_new(.max_epochs = 2, .loggers = "csv", .model_summary = XT_OFF,

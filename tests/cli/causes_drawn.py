@@ -20,10 +20,12 @@ for at, line in enumerate(open(source), 1):
     for mark in re.findall(r"/\* @(\w+) \*/", line):
         marks[mark] = at
 KINDS = {
-    "shape change": "shape", "accumulation": "window", "new live tensor": "asks", "lost live tensor": "asks",
-    "print": "asks", "other states": "assign", "other ops": "branch", "new scalar constant": "number",
-    "flag change": "freeze",
+    "shape change": {"shape", "slice"}, "accumulation": {"window"}, "new live tensor": {"asks"},
+    "lost live tensor": {"asks"}, "print": {"asks"}, "other states": {"assign"},
+    "other ops": {"branch", "extra", "kept"}, "new scalar constant": {"number"},
+    "flag change": {"freeze", "cast", "mode"},
 }
+OF_VALUES = {"shape", "slice", "branch", "extra", "kept", "number", "cast", "mode"}  # a loss that is read is of these
 ASKS = ["always", "log", "other", "value", "print"]
 
 
@@ -31,10 +33,11 @@ def draw(r):
     how = r.choice(["loop", "mark", "fit"])
     samples, window, given = r.choice([64, 72, 104, 160]), r.choice([1, 1, 2, 3]), {}
     for name, share in [("always", 0.5), ("log", 0.5), ("other", 0.25), ("value", 0.2), ("print", 0.4),
-                        ("assign", 0.25), ("branch", 0.25), ("number", 0.25), ("freeze", 0.25)]:
+                        ("assign", 0.25), ("branch", 0.25), ("number", 0.25), ("freeze", 0.25), ("extra", 0.25),
+                        ("kept", 0.2), ("slice", 0.2), ("cast", 0.2), ("mode", 0.2), ("read", 0.3)]:
         if r.random() >= share:
             continue
-        p = 1 if name == "always" else 0 if name in ("number", "freeze") else r.choice([2, 3, 4, 5])
+        p = 1 if name in ("always", "read") else 0 if name in ("number", "freeze") else r.choice([2, 3, 4, 5])
         q = 0 if p == 1 else r.randrange(p) if p else r.randrange(1, 6)
         # a gradient of before the freezing is of its window's other micro-batches too
         given[name] = (p, q if name != "freeze" else q // window * window or window)
@@ -53,7 +56,8 @@ def does(how, samples, window, given):
             "shape": min(16, samples - 16 * in_pass),
             "window": (at % window > 0, updates),
             "asks": frozenset(n for n in ASKS if holds.get(n)),
-            **{n: holds.get(n, False) for n in ("assign", "branch", "number", "freeze")},
+            **{n: holds.get(n, False)
+               for n in ("assign", "branch", "number", "freeze", "extra", "kept", "slice", "cast", "mode")},
         }
 
 
@@ -65,6 +69,13 @@ def differ(now, known, strict=False):
     return things | {"asks"} if serves and strict else things
 
 
+def weigh(things):
+    """How many things a report counts: ops that come or go are one, and so is a length of whatever; which ops a mode
+    takes away it does not know."""
+    ops = things & KINDS["other ops"] and not things & {"cast", "mode"}
+    return len(things - KINDS["other ops"] - {"slice"}) + bool(ops) + bool("slice" in things and "shape" not in things)
+
+
 def lines_of(text):
     return {int(n) for n in re.findall(os.path.basename(source) + r":(\d+)", text)}
 
@@ -72,29 +83,31 @@ def lines_of(text):
 def judge(now, known, kind, text):
     """What is wrong with the report of a program for an iteration that does `now`; None: nothing."""
     compared = re.search(r"program (\d+)", text)
-    thing = KINDS.get(kind)
-    if thing is None:
+    kinds = KINDS.get(kind)
+    if kinds is None:
         return "a kind that nothing here has"
     if "each step switches off the rest" in text or "another combination" in text:  # compared with none
         return None if any(differ(now, k, True) == {"asks"} for k in known.values()) else "no program asks for others"
     if not compared or int(compared[1]) not in known:
         return "it names no program that it compares with"
     other = known[int(compared[1])]
-    things, least = differ(now, other), min(len(differ(now, k, True)) for k in known.values())
-    if len(things) > least:
+    things, least = differ(now, other), min(weigh(differ(now, k, True)) for k in known.values())
+    if weigh(things) > least:
         return "program %s differs in %s; another one in %d things" % (compared[1], sorted(things), least)
-    if thing not in differ(now, other, True):
+    of_kind = kinds & differ(now, other, True)
+    if not of_kind:
         return "what differs is %s" % sorted(things)
-    nearest = [differ(now, k, True) for k in known.values() if len(differ(now, k, True)) == least]
-    if kind == "accumulation" and len(things) == least and any("window" not in d for d in nearest):
+    nearest = [differ(now, k, True) for k in known.values() if weigh(differ(now, k, True)) == least]
+    if kind == "accumulation" and weigh(things) == least and any("window" not in d for d in nearest):
         return "another program has the same place in its window and differs in as few things"
     asked = {marks[n] for n in now["asks"] ^ other["asks"]} if "asks" in things else set()
-    if thing == "asks" and asked and not asked & lines_of(text):
+    if "asks" in kinds and asked and not asked & lines_of(text):
         return "it has none of the lines %s" % sorted(asked)
-    if thing in ("window", "shape") and asked and not asked & lines_of(text):
+    if of_kind & {"window", "shape", "slice"} and asked and not asked & lines_of(text):
         return "it is silent about the lines %s" % sorted(asked)
-    if thing not in ("window", "shape", "asks") and marks[thing] not in lines_of(text):
-        return "it has not the line %d" % marks[thing]
+    marked = {marks[n] for n in of_kind - {"window", "shape", "asks"}}
+    if marked and not of_kind & {"shape"} and not marked & lines_of(text):
+        return "it has none of the lines %s" % sorted(marked)
     return None
 
 
@@ -103,7 +116,7 @@ def run(seed, work):
     how, samples, window, given = draw(r)
     words = [how, str(samples), str(window)] + ["%s=%d,%d" % (n, *pq) for n, pq in given.items()]
     p = subprocess.run([program] + words, cwd=work, capture_output=True, text=True, timeout=120)
-    todo, known, at, compiles, faults = list(does(how, samples, window, given)), {}, None, 0, []
+    todo, steps, reads, at, compiles, faults = list(does(how, samples, window, given)), {}, {}, None, 0, []
     for line in p.stderr.splitlines():
         if line.startswith("iteration "):
             at = int(line.split()[1])
@@ -111,7 +124,9 @@ def run(seed, work):
         if not m or at is None:
             continue
         compiles += 1
-        now, wrong = todo[at], None
+        now, wrong, known = todo[at], None, steps
+        if m[2].startswith("value read"):  # a step is compared with steps, a read with reads
+            now, known = {n: v for n, v in now.items() if n in OF_VALUES}, reads
         if known:
             wrong = judge(now, known, m[3], m[4])
         if wrong is None and not all(differ(now, k, True) for k in known.values()):

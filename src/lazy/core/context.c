@@ -61,6 +61,7 @@ static void ctx_free(void *p) {
     base_free(c->bounds_sites);
     base_free(c->modes);
     base_free(c->customs);
+    base_free(c->calls);
     base_free(c);
     atomic_fetch_sub(&n_ctx, 1);
     if (this_ctx == c) this_ctx = NULL;

@@ -24,13 +24,15 @@ typedef struct lazy_buf {
     /* references of detached steps (detached.c), which do not keep a state's buffer from being taken over */
     atomic_int detached;
     lazy_live info;
+    uint32_t which; /* of what its line gave the program in its step, from 0: lazy_call_number */
     const struct lazy_layout *layout; /* how it lies over the ranks (layout.h); NULL: whole on each */
     struct lazy_buf *prev, *next;
 } lazy_buf;
 /* takes dev over */
 lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role role, const ir_type *type,
                        int64_t step);
-void lazy_buf_kept(lazy_buf *b, src_id where); /* for reports; does nothing without a buffer or a place */
+/* for reports; does nothing without a buffer or a place */
+void lazy_buf_kept(lazy_buf *b, src_id where, uint32_t which);
 void lazy_buf_retain(lazy_buf *b);
 void lazy_buf_release(lazy_buf *b);
 
@@ -68,6 +70,7 @@ typedef struct lazy_slot {
     /* a parameter whose optimizer state is divided further than itself: how; else NULL */
     const struct lazy_layout *of_state;
     src_id src, changed, kept; /* changed: where it got its last new value; kept: where xt_keep was called for it */
+    uint32_t which; /* the call of xt_keep was at that line: lazy_call_number */
     uint32_t path, name; /* interned */
     src_id swept_at, clipped_at; /* a gradient: xt_backward has added to it there last, and it was clipped there last */
     int64_t swept; /* and in that call of the thread's (lazy_swept) */
@@ -191,6 +194,7 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     uint64_t optimizers; /* of a trace: those that step in it, as one number; and the last of them */
     const char *optimizer;
     src_id optimizer_at; /* where it was made */
+    src_id needless; /* of a program: the first op recorded beside it that brought in an input; 0: none */
     lazy_batch_of batch;
 } lazy_flags;
 
@@ -202,6 +206,11 @@ typedef struct lazy_guest {
     void (*freed)(struct lazy_ctx *c); /* the thread's context goes, after its trace; NULL: nothing is left then */
 } lazy_guest;
 enum { LAZY_GUESTS = 8 };
+
+typedef struct lazy_calls { /* of one line */
+    int64_t since; /* lazy_ctx.counts_since as they were counted */
+    uint32_t n;
+} lazy_calls;
 
 typedef struct lazy_ctx {
     const lazy_guest *guests[LAZY_GUESTS];
@@ -232,6 +241,9 @@ typedef struct lazy_ctx {
     const uint32_t *places;
     bool optionals_begun; /* numbers behind the packs' before_optionals are those of optional outputs */
     bool was_read; /* a value of this step was, in the middle of it (forced.c) */
+    lazy_calls *calls; /* of the line with that number: lazy_call_number */
+    size_t n_calls;
+    int64_t counts_since; /* steps that began, and values that were read */
     const uint32_t *numbered; /* places of arguments by their number, while a read runs (forced.c); else NULL */
 
     bool nan, eager, bounds; /* words of XT_DEBUG, as of the begin of the step */
@@ -343,6 +355,9 @@ static inline lazy_slot *lazy_slot_of(lazy_ctx *c, xt_tensor t) {
 }
 /* a step slot; pointers into slots move! */
 xt_tensor lazy_slot_new(lazy_ctx *c, const ir_type *type, src_id src, lazy_slot **out);
+/* Which of that line's calls one is that gives the program an input, from 0, counted since the step began or a value of
+ * it was read: reports tell by it what is the same input in another step. */
+uint32_t lazy_call_number(lazy_ctx *c, src_id line);
 void lazy_slot_persist(lazy_ctx *c, xt_tensor t);
 void lazy_slot_free(lazy_ctx *c, uint32_t index, src_id died);
 bool lazy_was_finished(xt_tensor t); /* made by this thread before its xt_finish */

@@ -79,7 +79,10 @@ xt_tensor lazy_from_laid_out(const xt_src *src, lazy_role role, const ir_type *t
     s->role = role;
     s->layout = layout;
     s->buf = lazy_buf_new(dev, s->src, s->path, role, type, c->step);
-    if (s->buf) s->buf->layout = layout;
+    if (s->buf) {
+        s->buf->layout = layout;
+        s->buf->which = lazy_call_number(c, s->src);
+    }
     if (!s->buf) {
         s->failed = true;
         lazy_fail(status_oom(sizeof(lazy_buf), "a buffer"));

@@ -27,7 +27,8 @@ xt_tensor xt_keep_at(const xt_src *src, xt_tensor t) {
     lazy_slot_persist(c, t);
     lazy_slot *s = lazy_slot_of(c, t);
     s->kept = src_intern(src);
-    lazy_buf_kept(s->buf, s->kept);
+    s->which = lazy_call_number(c, s->kept);
+    lazy_buf_kept(s->buf, s->kept, s->which);
     return t;
 }
 

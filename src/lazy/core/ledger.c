@@ -36,10 +36,11 @@ lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role 
     return b;
 }
 
-void lazy_buf_kept(lazy_buf *b, src_id where) {
+void lazy_buf_kept(lazy_buf *b, src_id where, uint32_t which) {
     if (!b || !where) return;
     pthread_mutex_lock(&lock);
     b->info.kept = where;
+    b->which = which;
     pthread_mutex_unlock(&lock);
 }
 

@@ -101,6 +101,20 @@ void lazy_slot_free(lazy_ctx *c, uint32_t i, src_id died) {
         lazy_slot_free(c, grad.slot, died);
 }
 
+uint32_t lazy_call_number(lazy_ctx *c, src_id line) {
+    if (line >= c->n_calls) {
+        size_t n = line + 64;
+        lazy_calls *more = base_realloc(c->calls, n * sizeof *more);
+        if (!more) return 0; /* nothing but a report depends on it */
+        memset(more + c->n_calls, 0, (n - c->n_calls) * sizeof *more);
+        c->calls = more;
+        c->n_calls = n;
+    }
+    lazy_calls *l = &c->calls[line];
+    if (l->since != c->counts_since) *l = (lazy_calls){.since = c->counts_since};
+    return l->n++;
+}
+
 size_t lazy_tensors_made(void) {
     const lazy_ctx *c = lazy_ctx_get();
     return c ? c->n_step_slots : 0;

@@ -503,9 +503,8 @@ static xt_status make_new(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, cons
 }
 
 /* For the report of a program that is not in memory. */
-static xt_status tell_new(lazy_ctx *c, const lazy_roots *r, const lazy_sought *w, const lazy_flags *flags,
-                          lazy_event *ev) {
-    XT_TRY(lazy_describe_nodes(c, r, w->nodes, w->n_nodes));
+static xt_status tell_new(lazy_ctx *c, const lazy_roots *r, const lazy_sought *w, lazy_flags *flags, lazy_event *ev) {
+    XT_TRY(lazy_describe_nodes(c, r, w->nodes, w->n_nodes, &flags->needless));
     ev->device_before = counter_get(COUNTER_device_bytes);
     ev->rss_before = base_rss();
     if (programs.evicted && map_get(programs.evicted, &w->key, sizeof w->key)) ev->why = LAZY_WHY_EVICTED;

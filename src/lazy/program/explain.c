@@ -50,20 +50,13 @@ const char *lazy_why_name(lazy_why w) {
 static const char *expected(const lazy_event *ev, const lazy_flags *now, lazy_program *const *known, size_t n_known) {
     bool evaluated = now->backward, here = false; /* who differentiates evaluates nothing, whatever the mode */
     for (size_t i = 0; i < n_known; i++) {
-        evaluated |= (known[i]->flags.no_grad || known[i]->flags.mode) && !known[i]->flags.backward;
+        evaluated |=
+            !known[i]->forced && (known[i]->flags.no_grad || known[i]->flags.mode) && !known[i]->flags.backward;
         here |= known[i]->src == ev->src;
     }
     if (n_known == 0) return "first program";
     if (ev->evaluation && !evaluated) return "first evaluation";
     return here ? NULL : "first step that ends here";
-}
-
-/* The programs of reads at the line `src` among those known. */
-static size_t of_line(lazy_program *const *known, size_t n, src_id src, lazy_program **out) {
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++)
-        if (known[i]->forced && !known[i]->debugs && known[i]->src == src) out[k++] = known[i];
-    return k;
 }
 
 /* The step of a read has gone on since the read at this line before: what was recorded in between is in its value. */
@@ -99,21 +92,32 @@ static bool is_another_read(const lazy_node *nodes, size_t n, const lazy_program
     return has_op_at(a, line, b) && has_op_at(b, line, a);
 }
 
+/* The programs of reads of the same value at the line of the event. */
+static size_t of_read(lazy_program *const *known, size_t n_known, const lazy_node *nodes, size_t n, src_id line,
+                      lazy_program **out) {
+    size_t k = 0;
+    for (size_t i = 0; i < n_known; i++)
+        if (known[i]->forced && !known[i]->debugs && known[i]->src == line &&
+            !is_another_read(nodes, n, known[i], line))
+            out[k++] = known[i];
+    return k;
+}
+
 /* A read that needs one program more each time: what is different about its value says more than that it is read. */
 static bool explain_read(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, lazy_program *const *known,
                          size_t n_known, lazy_event *ev) {
     lazy_program **same = base_malloc((n_known + 1) * sizeof *same);
     const lazy_program *best =
-        same && ev->src ? explain_nearest_read(now, nodes, n, same, of_line(known, n_known, ev->src, same)) : NULL;
+        same && ev->src ? explain_nearest_read(now, nodes, n, same, of_read(known, n_known, nodes, n, ev->src, same))
+                        : NULL;
     base_free(same);
-    if (!best || is_another_read(nodes, n, best, ev->src)) return false;
+    if (!best) return false;
+    lazy_why acts = explain_acts_of_value(out, now, nodes, n, best);
+    if (acts) str_append(out, "; first difference: ");
     ev->why = explain_inputs(out, now, nodes, n, best, &ev->advice);
-    if (!ev->why && explain_open_step(out, now, nodes, n, best, ev)) ev->why = LAZY_WHY_OTHER_STEP;
-    bool switched =
-        !ev->why && explain_switched(now, &best->flags) && explain_flags(out, now, &best->flags, best->number);
-    if (switched) ev->why = LAZY_WHY_FLAG;
-    if (!ev->why && now->updates == best->flags.updates) ev->why = explain_accumulation(out, now, nodes, n, best);
+    if (!ev->why && !acts && explain_open_step(out, now, nodes, n, best, ev)) ev->why = LAZY_WHY_OTHER_STEP;
     if (!ev->why) ev->why = explain_ops(out, nodes, n, best, &ev->advice);
+    if (acts) ev->why = acts, ev->advice = NULL;
     return true;
 }
 
@@ -174,7 +178,7 @@ static void explain_step(str *out, const lazy_flags *now, const lazy_node *nodes
     }
     if (!ev->why && !r->known_as && best->serves && explain_same_own_ops(nodes, n, best))
         ev->why = explain_combination(out, r);
-    if (r->known_as && !ev->why) ev->why = explain_superset(out, nodes, n, r, best, known, n_known, &ev->advice);
+    if (r->known_as && !ev->why) ev->why = explain_superset(out, now, nodes, n, r, best, known, n_known, &ev->advice);
     bool asked = r->known_as && !acts && !other && ev->why; /* its ops are those of other steps too */
     if (!same && !settled && !other && !asked) {
         if (out->len) str_append(out, "; first difference: ");

@@ -1,6 +1,6 @@
 /* Why a program is new, in parts: what it is compared with (explain_nearest.c), words (explain_words.c), who asks for
- * its values (explain_outputs.c), what its inputs and ops are (explain_ops.c), what the user's calls did
- * (explain_calls.c); explain.c chooses among them.
+ * its values (explain_outputs.c), what its inputs (explain_inputs.c) and ops are (explain_ops.c), what the
+ * user's calls did (explain_calls.c); explain.c chooses among them.
  *
  * A part compares the nodes of a trace with one known program. It appends what it found to `out` and gives the kind, or
  * gives LAZY_WHY_KNOWN (false) and appends nothing. *advice stays as it is where the kind's own words will do. */
@@ -72,7 +72,7 @@ lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_program *p);
 /* This step has a program of its own, and there is one for all that steps ask for. */
 lazy_why explain_combination(str *out, const lazy_roots *r);
 /* Nothing where the steps of `best` ask for the same, and do something else. */
-lazy_why explain_superset(str *out, const lazy_node *nodes, size_t n_nodes, const lazy_roots *r,
+lazy_why explain_superset(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n_nodes, const lazy_roots *r,
                           const lazy_program *best, lazy_program *const *known, size_t n_known, const char **advice);
 
 /* --- inputs and ops --- */
@@ -82,10 +82,14 @@ lazy_why explain_inputs(str *out, const lazy_flags *flags, const lazy_node *a, s
 /* The newest step in which a number at one of its lines became data; -1: none did. */
 int64_t explain_number_changed(explain_list l);
 bool explain_other_inputs(const lazy_node *a, size_t na, const lazy_program *p);
+/* Inputs are of the same types, and a line is given another length of one. */
+bool explain_other_lengths(const lazy_node *nodes, size_t n, const lazy_program *p);
 /* What xt_keep has kept comes in for the first time, or more of it. */
 lazy_why explain_kept(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice);
 /* The same lines, which came another number of times. */
 lazy_why explain_repeats(str *out, explain_list a, explain_list b, int64_t program, const char **advice);
+/* The first op of a, but what xt_log leaves, at a line that has none in b. */
+const lazy_node *explain_only_in(explain_list a, explain_list b);
 /* All lines of b are among those of a. */
 bool explain_has_lines(explain_list a, explain_list b);
 lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice);
@@ -98,6 +102,10 @@ static inline int explain_switched(const lazy_flags *now, const lazy_flags *was)
 bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64_t program);
 lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p,
                        const char **advice);
+/* Of a value that is read: the switches that it was made under, and the window of the gradients that are in it. */
+lazy_why explain_acts_of_value(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n,
+                               const lazy_program *p);
+int explain_count_acts_of_value(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);
 /* xt_assign gives values to other states. */
 bool explain_other_states(const lazy_roots *r, const lazy_program *p);
 bool explain_states(str *out, const lazy_roots *r, const lazy_program *p);

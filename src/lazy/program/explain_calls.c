@@ -207,6 +207,65 @@ lazy_why explain_accumulation(str *out, const lazy_flags *now, const lazy_node *
     return several ? LAZY_WHY_OTHER_STEP : LAZY_WHY_ACCUMULATION;
 }
 
+/* --- values that are read --- */
+static bool is_of_modules(const lazy_node *nodes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i].path && !explain_is_input(&nodes[i])) return true;
+    return false;
+}
+
+static bool has_dtype(const lazy_node *nodes, size_t n, xt_dtype dtype) {
+    for (size_t i = 0; i < n; i++)
+        if (dtype && nodes[i].type && nodes[i].type->dtype == dtype) return true;
+    return false;
+}
+
+static bool has_gradients(const lazy_flags *f, const lazy_node *nodes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (explain_is_input(&nodes[i]) ? nodes[i].role == LAZY_GRADIENT
+                                        : f->backward && nodes[i].src == f->backward_at)
+            return true;
+    return false;
+}
+
+/* The switches of both, without those that nothing of the value was made under: modes where it has nothing of modules,
+ * autocast where no part is of its dtype, what is frozen where it has no gradients. *out_windows: it has gradients, and
+ * their places in windows of micro-batches differ. */
+static void of_value(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p, lazy_flags *here,
+                     lazy_flags *there, bool *out_windows) {
+    const lazy_node *was = p->nodes;
+    bool gradients = has_gradients(now, nodes, n) && has_gradients(&p->flags, was, p->n_nodes);
+    *here = *now;
+    *there = p->flags;
+    here->no_grad = there->no_grad = false;
+    if (!is_of_modules(nodes, n) || !is_of_modules(was, p->n_nodes)) here->mode = there->mode;
+    if (has_dtype(nodes, n, here->autocast) == has_dtype(was, p->n_nodes, here->autocast) &&
+        has_dtype(nodes, n, there->autocast) == has_dtype(was, p->n_nodes, there->autocast))
+        here->autocast = there->autocast;
+    if (!gradients) here->frozen = there->frozen;
+    *out_windows = gradients && reads_gradients(nodes, n) != reads_gradients(was, p->n_nodes);
+}
+
+int explain_count_acts_of_value(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p) {
+    lazy_flags here, there;
+    bool windows;
+    of_value(now, nodes, n, p, &here, &there, &windows);
+    return (here.autocast != there.autocast) + (here.mode != there.mode) + (here.frozen != there.frozen) + windows;
+}
+
+lazy_why explain_acts_of_value(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n,
+                               const lazy_program *p) {
+    lazy_flags here, there;
+    bool windows, adds = reads_gradients(nodes, n);
+    of_value(now, nodes, n, p, &here, &there, &windows);
+    if (explain_flags(out, &here, &there, p->number)) return LAZY_WHY_FLAG;
+    if (!windows) return LAZY_WHY_KNOWN;
+    str_printf(out, "its gradients are of a micro-batch that %s; that of program %lld %s",
+               adds ? "adds to the gradients of those before it" : "begins with no gradients", (long long)p->number,
+               adds ? "begins with none" : "adds to gradients");
+    return LAZY_WHY_ACCUMULATION;
+}
+
 /* --- another step altogether --- */
 /* It ends at another boundary and shares no line with p: what p gives out besides says nothing. */
 bool explain_other_step(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, src_id end) {

@@ -77,7 +77,8 @@ static distance distance_to(const step *s, const lazy_program *p, int limit) {
     int modes = other_modes(now, was);
     distance d = {.accumulates = explain_accumulates(now, s->nodes, s->n, p)};
     d.things = modes + freezes + d.accumulates + asks + assigns + (p->step < s->number_changed) +
-               explain_other_inputs(s->nodes, s->n, p) + is_another(s, p) * FAR;
+               (explain_other_inputs(s->nodes, s->n, p) || explain_other_lengths(s->nodes, s->n, p)) +
+               is_another(s, p) * FAR;
     bool own = asks || assigns || p->serves || s->roots->known_as;
     if (!modes && d.things <= limit) d.things += other_ops(s, p, own, d.accumulates || freezes);
     if (!d.things && p->serves && !s->roots->known_as) d.things = 1; /* a program of its own for its combination */
@@ -95,7 +96,8 @@ bool explain_same_own_ops(const lazy_node *nodes, size_t n, const lazy_program *
     explain_list l = explain_list_of(nodes, n);
     explain_counts here = explain_count_ops(l, true),
                    there = explain_count_ops(explain_list_of(p->nodes, p->n_nodes), true);
-    bool same = explain_same_counts(&here, &there) && p->step >= explain_number_changed(l);
+    bool same = explain_same_counts(&here, &there) && p->step >= explain_number_changed(l) &&
+                !explain_other_lengths(nodes, n, p);
     base_free(here.at);
     base_free(there.at);
     return same;
@@ -121,19 +123,24 @@ const lazy_program *explain_nearest_step(const lazy_flags *now, const lazy_node 
     return best;
 }
 
-/* Of those that were read under the same switches, if there are any: then no switch is the cause. */
+/* As of steps, without what a value has no part in. */
 const lazy_program *explain_nearest_read(const lazy_flags *now, const lazy_node *nodes, size_t n,
                                          lazy_program *const *known, size_t n_known) {
     const lazy_program *best = NULL;
-    distance least = {0};
+    distance least = {.things = INT_MAX};
+    explain_list l = explain_list_of(nodes, n);
+    step s = {now, nodes, n, NULL, explain_count_ops(l, false), {0}, explain_number_changed(l)};
     for (size_t i = 0; i < n_known; i++) {
-        const lazy_flags *was = &known[i]->flags;
-        distance d = {.accumulates = explain_accumulates(now, nodes, n, known[i]),
-                      .likeness = likeness(nodes, n, known[i])};
-        d.things = explain_switched(now, was) + d.accumulates;
+        const lazy_program *p = known[i];
+        int acts = explain_count_acts_of_value(now, nodes, n, p);
+        distance d = {.things = acts + (p->step < s.number_changed) +
+                                (explain_other_inputs(nodes, n, p) || explain_other_lengths(nodes, n, p)) +
+                                (!acts && other_ops(&s, p, false, false)),
+                      .likeness = likeness(nodes, n, p)};
         if (best && !is_nearer(d, least)) continue;
-        best = known[i];
+        best = p;
         least = d;
     }
+    base_free(s.ops.at);
     return best;
 }

@@ -1,82 +1,5 @@
-/* What a step's inputs and ops are in place of those of a known program: shapes, dtypes, numbers, ops. */
+/* What a step's ops are in place of those of a known program: shapes, dtypes, numbers, ops. */
 #include "lazy/program/explain.h"
-
-/* Numbers of the step, see scalar.c. */
-static bool is_pack(const lazy_node *n) {
-    return explain_is_input(n) && !n->src && !n->path;
-}
-
-/* The samples of a batch, and nothing else, are others. */
-static bool only_samples(const ir_type *now, const ir_type *was) {
-    return now->rank == was->rank && now->rank && now->dims[0] != was->dims[0] &&
-           memcmp(now->dims + 1, was->dims + 1, (now->rank - 1) * sizeof *now->dims) == 0;
-}
-
-static const char *advice_of_shape(const lazy_node *now, const lazy_node *was, const lazy_flags *here,
-                                   const lazy_flags *there) {
-    if (now->kept)
-        return "a kept tensor that grows is a program in each step: write into one of fixed size (xt_index_copy), or "
-               "keep a sum and a count";
-    if (now->role != LAZY_BATCH) return NULL;
-    if (!only_samples(now->type, was->type)) return "pad the data to a few fixed sizes (buckets): each is a program";
-    if (here && (here->batch.partial || there->batch.partial))
-        return "last batch of the epoch; use .drop_last = XT_ON or .pad_last = XT_ON of the loader";
-    if (here && here->batch.loader != there->batch.loader)
-        return "a batch of another loader: loaders with the same .batch share a program";
-    return "each batch size is a program";
-}
-
-/* Inputs that come and go with what is done, and are of a size that says nothing new: packs of numbers, what xt_log
- * leaves for the host (as large as it has names), gradients and optimizers' states (as large as parameters). */
-static bool follows_ops(const lazy_node *n) {
-    return is_pack(n) || n->role == LAZY_LOG || n->role == LAZY_GRADIENT || n->role == LAZY_OPTIMIZER;
-}
-
-/* The next input from *i on that has a name, or none: what the step is given. */
-static const lazy_node *next_input(const lazy_node *nodes, size_t n, bool named, size_t *i) {
-    for (; *i < n && explain_is_input(&nodes[*i]); ++*i)
-        if (!follows_ops(&nodes[*i]) && (nodes[*i].path != 0) == named) return &nodes[(*i)++];
-    return NULL;
-}
-
-/* The first two of them that are the same thing in another type: in the order in which the steps meet them, until other
- * tensors come in, of which the op that wants them says why. Named ones may come and go in between. */
-static bool other_type(const lazy_node *a, size_t na, const lazy_program *p, bool named, const lazy_node **out_now,
-                       const lazy_node **out_was) {
-    size_t i = 0, k = 0;
-    while ((*out_now = next_input(a, na, named, &i))) {
-        size_t here = k;
-        do *out_was = next_input(p->nodes, p->n_nodes, named, &k);
-        while (named && *out_was && (*out_was)->path != (*out_now)->path);
-        if (named && !*out_was) {
-            k = here;
-            continue;
-        }
-        if (!*out_was || (*out_was)->role != (*out_now)->role) return false;
-        if ((*out_was)->type != (*out_now)->type) return true;
-    }
-    return false;
-}
-
-/* The first input of another type. */
-lazy_why explain_inputs(str *out, const lazy_flags *flags, const lazy_node *a, size_t na, const lazy_program *p,
-                        const char **advice) {
-    const lazy_node *now, *was;
-    if (!other_type(a, na, p, false, &now, &was) && !other_type(a, na, p, true, &now, &was)) return LAZY_WHY_KNOWN;
-    explain_became(out, now, was, p->number);
-    if (now->type->dtype != was->type->dtype) return LAZY_WHY_DTYPE;
-    explain_dims(out, now->type, was->type);
-    *advice = advice_of_shape(now, was, flags, &p->flags);
-    return LAZY_WHY_SHAPE;
-}
-
-bool explain_other_inputs(const lazy_node *a, size_t na, const lazy_program *p) {
-    str ignored = STR_INIT;
-    const char *advice = NULL;
-    bool other = explain_inputs(&ignored, NULL, a, na, p, &advice) != LAZY_WHY_KNOWN;
-    str_free(&ignored);
-    return other;
-}
 
 /* A number of the caller's that changed since p was made: a part of p, data (a slice of the step's numbers) in the new
  * program. A number that changes nothing (x to the power of 1) may have had no op at all. */
@@ -214,6 +137,50 @@ static lazy_why explain_attributes(str *out, const lazy_node *now, const lazy_no
     return LAZY_WHY_OPS;
 }
 
+/* Takes values apart or puts them together. */
+static bool arranges(ir_opcode code) {
+    return explain_is_small(code) || sizes_itself(code) || code == OP_concatenate || code == OP_transpose;
+}
+
+static size_t other_dims(const ir_type *a, const ir_type *b) {
+    size_t n = 0;
+    for (uint32_t i = 0; a->rank == b->rank && i < a->rank; i++) n += a->dims[i] != b->dims[i];
+    return n;
+}
+
+/* One dim of what op i gives is another, and so is what an op of its line computes with it: the line was given another
+ * length. Where the line only takes apart and puts together, its parts are of other sizes and mean nothing. */
+static bool is_other_length(explain_list a, explain_list b, size_t i) {
+    if (other_dims(a.at[i].type, b.at[i].type) != 1) return false;
+    for (size_t k = i; k < a.n && k < b.n && a.at[k].src == a.at[i].src && b.at[k].src == a.at[i].src; k++)
+        if (a.at[k].code == b.at[k].code && a.at[k].type != b.at[k].type && !arranges(a.at[k].code)) return true;
+    return false;
+}
+
+/* Looks at the same ops of the same lines, whatever only one of the two has in between. */
+bool explain_other_lengths(const lazy_node *nodes, size_t n, const lazy_program *p) {
+    explain_list a = explain_list_of(nodes, n), b = explain_list_of(p->nodes, p->n_nodes);
+    for (size_t i = 0, k = 0; i < a.n && k < b.n; i++) {
+        size_t same = k;
+        while (same < b.n && (b.at[same].src != a.at[i].src || b.at[same].code != a.at[i].code)) same++;
+        if (same == b.n) continue;
+        k = same + 1;
+        const ir_type *now = a.at[i].type, *was = b.at[same].type;
+        if (a.at[i].code != OP_slice || now == was || other_dims(now, was) != 1) continue;
+        explain_list here = {a.at + i, a.n - i}, there = {b.at + same, b.n - same};
+        if (given_by_line(a, i)->type != given_by_line(b, same)->type || is_other_length(here, there, 0)) return true;
+    }
+    return false;
+}
+
+/* Where the first other op is of a line that both have: the first op of one that only this step has, as that is what it
+ * did otherwise. What it made needless (a loss whose gradients were dropped) comes earlier. */
+static const lazy_node *new_line(explain_list a, explain_list b, size_t i) {
+    explain_list one = {&a.at[i], 1};
+    bool same = a.at[i].code == b.at[i].code && a.at[i].src == b.at[i].src;
+    return same || !explain_has_lines(b, one) ? NULL : explain_only_in(a, b);
+}
+
 /* Other ops from op i on. */
 static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t i, const lazy_program *p,
                                const char **advice) {
@@ -229,13 +196,23 @@ static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t 
         str_printf(out, "; program %lld ended before it", (long long)p->number);
         return LAZY_WHY_OPS;
     }
-    const lazy_node *now = &a.at[i], *was = &b.at[i];
+    const lazy_node *now = &a.at[i], *was = &b.at[i], *more = new_line(a, b, i);
+    if (more) {
+        for (size_t k = (size_t)(more - a.at); k < a.n && explain_is_small(more->code); k++)
+            if (a.at[k].src == more->src && !explain_is_small(a.at[k].code)) more = &a.at[k];
+        str_append(out, "new: ");
+        explain_describe(out, more, false);
+        str_printf(out, "; that line made nothing of program %lld", (long long)p->number);
+        return LAZY_WHY_OPS;
+    }
     explain_became(out, now, was, p->number);
     if (is_option(now, was, a, b)) constant_or_tensor(out, now, p->number);
     if (now->code == was->code && now->src == was->src && now->type && was->type) {
         lazy_why why = why_other_type(now, was);
         /* a part in between is larger, and what the line gives is not */
-        if (why == LAZY_WHY_SHAPE && given_by_line(a, i)->type == given_by_line(b, i)->type) why = LAZY_WHY_OPS;
+        if (why == LAZY_WHY_SHAPE && given_by_line(a, i)->type == given_by_line(b, i)->type &&
+            !is_other_length(a, b, i))
+            why = LAZY_WHY_OPS;
         if (why == LAZY_WHY_SHAPE) explain_dims(out, now->type, was->type);
         if (why == LAZY_WHY_OPS) *advice = other_numbers(now, was);
         return why;

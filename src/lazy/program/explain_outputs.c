@@ -97,9 +97,18 @@ lazy_why explain_combination(str *out, const lazy_roots *r) {
     return LAZY_WHY_NEW_VALUE;
 }
 
+/* The line of what only one of the two has recorded beside what its step is made of; 0: not known. */
+static src_id recorded_besides(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p) {
+    explain_list a = explain_list_of(nodes, n), b = explain_list_of(p->nodes, p->n_nodes);
+    const lazy_node *more = explain_only_in(a, b), *less = explain_only_in(b, a);
+    if (more || less) return more ? more->src : less->src;
+    if (now->needless == p->flags.needless) return 0;
+    return now->needless ? now->needless : p->flags.needless;
+}
+
 /* The step asks for something that no step before did, or for another combination of what steps ask for; or it meets
  * its inputs in another order than the one whose program serves it from now on. */
-lazy_why explain_superset(str *out, const lazy_node *nodes, size_t n_nodes, const lazy_roots *r,
+lazy_why explain_superset(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n_nodes, const lazy_roots *r,
                           const lazy_program *best, lazy_program *const *known, size_t n_known, const char **advice) {
     char at[256];
     const lazy_program *before = NULL;
@@ -108,10 +117,11 @@ lazy_why explain_superset(str *out, const lazy_node *nodes, size_t n_nodes, cons
         if (known[i]->serves == r->known_as) before = known[i];
     if (!before && !asks && explain_same_own_ops(nodes, n_nodes, best)) before = best;
     if (before) {
-        str_printf(out,
-                   "the step of program %lld read some of its inputs in another order, as something besides was "
-                   "recorded before it: from now on one program serves both",
+        src_id besides = recorded_besides(now, nodes, n_nodes, before);
+        str_printf(out, "the step of program %lld read some of its inputs in another order, as something besides",
                    (long long)before->number);
+        if (besides) str_printf(out, ", at %s,", src_text(besides, at, sizeof at));
+        str_append(out, " was recorded before it: from now on one program serves both");
         *advice = "one more program is enough for it; recording what only some steps have behind what all steps have "
                   "needs none";
         return LAZY_WHY_STATES;

@@ -30,9 +30,9 @@ bool explain_has_lines(explain_list a, explain_list b) {
     return true;
 }
 
-static const lazy_node *only_in(explain_list a, explain_list b) {
+const lazy_node *explain_only_in(explain_list a, explain_list b) {
     for (size_t i = 0; i < a.n; i++)
-        if (!has_line(b, a.at[i].src)) return &a.at[i];
+        if (!explain_is_log(&a.at[i]) && !has_line(b, a.at[i].src)) return &a.at[i];
     return NULL;
 }
 
@@ -53,8 +53,8 @@ lazy_why explain_kept(str *out, const lazy_node *nodes, size_t n, const lazy_pro
         }
         str_printf(out, "what xt_keep keeps at %s comes from the step before; program %lld is of the first step", at,
                    (long long)p->number);
-        const lazy_node *made =
-            only_in(explain_list_of(p->nodes, p->n_nodes), explain_list_of(nodes, n)); /* in front of the loop */
+        const lazy_node *made = explain_only_in(explain_list_of(p->nodes, p->n_nodes),
+                                                explain_list_of(nodes, n)); /* in front of the loop */
         if (made) {
             str_append(out, ", in which it comes from ");
             explain_describe(out, made, false);

@@ -189,6 +189,7 @@ xt_status lazy_run_forced(lazy_ctx *c, lazy_roots *r, lazy_cause cause, const xt
     if (!s) s = lazy_run(c, r, cause, true, src, out);
     c->numbered = NULL;
     r->numbered = NULL;
+    c->counts_since++;
     move_back(c, &k);
     base_free(k.list);
     base_free(k.fresh);

@@ -87,7 +87,8 @@ static void hash_op(walk *w, ir_op *op, bool top) {
         w->h = before;
         return;
     }
-    lazy_node node = {op->code, op->src, op->path, op->n_out ? op->out[0].type : NULL, w->h.lo, LAZY_ACTIVATION, 0, 0};
+    lazy_node node = {op->code, op->src, op->path, op->n_out ? op->out[0].type : NULL, w->h.lo, LAZY_ACTIVATION,
+                      0,        0,       0};
     if (!VEC_PUSH(w->nodes, w->n, w->cap, node)) w->failed = true;
     w->h = hash_mix(before, w->h);
 }
@@ -215,6 +216,11 @@ void lazy_key_tree_done(const lazy_ctx *c) {
     flag_base(c, false);
 }
 
+/* That of another module has the same name, and another slot. */
+static bool is_state(const lazy_buf *b) {
+    return b && (b->info.role == LAZY_PARAMETER || b->info.role == LAZY_BUFFER);
+}
+
 xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n) {
     size_t n_args;
     XT_TRY(mark_for_key(c, r, &n_args));
@@ -237,6 +243,9 @@ xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node
                           ((uint64_t)b->args[place]->type->id << 20) + i,
                           buf ? buf->info.role : LAZY_VALUE,
                           buf ? buf->info.kept : 0,
+                          is_state(buf) ? leaf->slot
+                          : buf         ? buf->which
+                                        : 0,
                           0};
         if (leaf->layout) node.hash ^= (uint64_t)leaf->layout->text << 44;
         if (!VEC_PUSH(w.nodes, w.n, w.cap, node)) w.failed = true;
@@ -284,12 +293,27 @@ static xt_status flag_own(lazy_ctx *c, const lazy_roots *r) {
     return ok ? NULL : status_oom(s.cap * sizeof *s.stack, "the report of a program");
 }
 
-xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes, size_t n) {
+/* Of a trace that is marked. Numbers in packs are of the library's making. */
+static src_id needless_line(const lazy_ctx *c) {
+    const ir_block *b = c->b.block;
+    size_t met = 0; /* arguments before this one came in for ops before */
+    for (const ir_op *op = b->first; op; op = op->next)
+        for (uint32_t i = 0; i < op->n_in; i++) {
+            const ir_value *v = op->in[i];
+            if (v->def || v->block != b || v->index < met) continue;
+            met = v->index + 1;
+            if (op->n_out && !op->out[0].mark && c->leaves[v->index].pack < 0) return op->src;
+        }
+    return 0;
+}
+
+xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes, size_t n, src_id *out_needless) {
     const ir_block *b = c->b.block;
     size_t k = 0, n_args;
     XT_TRY(flag_own(c, r));
     /* the nodes are of what it marks, and others mark the trace too (lazy_key_tree) */
     XT_TRY(mark_for_key(c, r, &n_args));
+    *out_needless = needless_line(c);
     for (size_t i = 0; i < n_args; i++) {
         size_t at = argument_at(r, i);
         if (!b->args[at]->mark || k >= n) continue;

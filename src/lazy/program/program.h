@@ -13,6 +13,7 @@ typedef struct lazy_node { /* what a report can say about one op of a known prog
     uint64_t hash; /* of attributes and structure */
     lazy_role role; /* of an argument */
     src_id kept; /* of an argument: where xt_keep was called for it; 0: nowhere */
+    uint32_t which; /* of an argument: lazy_buf's, of a state its slot */
     uint32_t text; /* interned: the op's attributes, or the argument's layout; filled in by lazy_describe_nodes */
     bool is_number; /* likewise: it takes one of the step's numbers from where they came in (scalar.c) */
     bool of_step; /* likewise: a state or gradient of the step needs it, and not only what is asked for or assigned */
@@ -130,8 +131,9 @@ void lazy_sought_free(lazy_sought *w);
 xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_sought *w, lazy_event *ev, lazy_program **out);
 void lazy_program_release(lazy_program *p);
 void lazy_programs_clear(void);
-/* After a miss: the texts of the nodes that lazy_key listed for r, and what they are for. */
-xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes, size_t n);
+/* After a miss: the texts of the nodes that lazy_key listed for r, and what they are for. *out_needless: lazy_flags's.
+ */
+xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes, size_t n, src_id *out_needless);
 /* Why the program of `nodes` with the outputs of r is new: sets why, reason, advice and expected of ev; texts are in
  * static-per-thread storage. */
 void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r,

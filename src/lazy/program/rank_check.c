@@ -81,7 +81,7 @@ static void describe_op(walk *w, ir_op *op) {
     if (typed) h = hash_attrs(op, h);
     for (uint32_t r = 0; r < op->n_regions; r++)
         if (op->regions[r].block) h = hash_codes(op->regions[r].block, h);
-    lazy_node node = {op->code, op->src, op->path, op->n_out ? op->out[0].type : NULL, h.lo, LAZY_ACTIVATION, 0, 0};
+    lazy_node node = {op->code, op->src, op->path, op->n_out ? op->out[0].type : NULL, h.lo, LAZY_ACTIVATION, 0, 0, 0};
     if (!VEC_PUSH(w->p->rank_nodes, w->p->n_rank_nodes, w->p->cap_rank_nodes, node)) w->failed = true;
     w->h = hash_mix(w->h, h);
 }

@@ -171,7 +171,7 @@ static xt_status hand_over(lazy_ctx *c, boundary *b, device_buffer **out) {
             lazy_slot *s = &c->slots[b->slots[i]];
             lazy_buf *nb = lazy_buf_new(out[i], s->src, s->name ? s->name : s->path, s->role, s->type, c->step);
             if (nb) nb->layout = s->layout;
-            lazy_buf_kept(nb, s->kept);
+            lazy_buf_kept(nb, s->kept, s->which);
             lazy_buf_release(s->buf);
             s->buf = nb;
             if (!nb && !first) first = status_oom(sizeof *nb, "a result of a step");
@@ -406,6 +406,7 @@ void lazy_pass_left(const void *loader, const void *outer, int kind) {
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
     int64_t step = c->step;
     lazy_updates_settle(c, ok);
+    c->counts_since++;
     if (counts) {
         c->step++;
         counter_add(COUNTER_steps, 1);

@@ -147,7 +147,7 @@ static xt_status gather(lazy_ctx *c, lazy_plan *p, const lazy_program *g, const 
 static void put_in_slot(lazy_slot *s, lazy_buf *b) {
     lazy_buf_release(s->buf);
     s->buf = b;
-    lazy_buf_kept(b, s->kept);
+    lazy_buf_kept(b, s->kept, s->which);
     lazy_host_drop(s);
 }
 
