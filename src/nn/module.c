@@ -39,6 +39,7 @@ xt_module *xt_module_new(xt_module_fn fn, void *user) {
     if (m) {
         r->by_name = map_new();
         r->called = map_new();
+        r->called_step = -1;
         r->shared = map_new();
     }
     if (!m || !r->by_name || !r->called || !r->shared) {
@@ -532,7 +533,7 @@ static xt_status build(const char *who, xt_module *m, int n_in, const xt_spec *x
         lazy_building(true);
         bool ok = xt_forward_many_at(XT_HERE, m, n_in, t, n_out, t + n_in);
         m->root->building = false;
-        m->root->called_step = -1; /* nothing of the step has called its layers */
+        m->root->called_step = -1; /* the step has called no layer of it */
         lazy_draws_again(drawn);
         lazy_building(false);
         if (!ok) s = status_clone(lazy_pending());

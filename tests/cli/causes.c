@@ -293,45 +293,6 @@ static void unneeded(void) {
     }
 }
 
-/* Reads under other switches, and of a gradient in another place of its window. */
-static xt_tensor dropping_net(xt_module *m, xt_tensor x, void *user) {
-    (void)user;
-    return xt_linear(m, "fc", xt_dropout(m, x, 0.25), 3);
-}
-static void read_mode(void) {
-    xt_module *m = xt_module_new(dropping_net, NULL);
-    double sum = 0;
-    for (int i = 0; i < 2; i++) {
-        if (i) xt_eval(m); /* @evals */
-        sum += xt_item(xt_mean(xt_forward(m, xt_reshape(some(16), 8, 2))));
-        xt_mark_step();
-    }
-    printf("%d\n", sum == 0);
-}
-static void read_cast(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    double sum = 0;
-    for (int i = 0; i < 2; i++) {
-        if (i) xt_autocast_begin(XT_BF16); /* @lowers */
-        sum += xt_item(xt_mean(xt_forward(m, xt_reshape(some(16), 8, 2))));
-        if (i) xt_autocast_end();
-        xt_mark_step();
-    }
-    printf("%d\n", sum == 0);
-}
-static void read_window(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
-    double sum = 0;
-    for (int i = 0; i < 2; i++) {
-        xt_backward(xt_mean(xt_square(xt_forward(m, xt_reshape(some(16), 8, 2)))));
-        sum += xt_item(xt_sum(xt_grad(xt_module_find(m, "fc.weight"))));
-        if (i) xt_optimizer_step(sgd);
-        xt_mark_step();
-    }
-    printf("%d\n", sum == 0);
-}
-
 static void checkpoint(void) {
     xt_module *m = xt_module_new(net, NULL);
     xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
@@ -1063,9 +1024,6 @@ int train(const char *what) {
                {"read", read_early},
                {"read_two", read_two},
                {"unneeded", unneeded},
-               {"read_mode", read_mode},
-               {"read_cast", read_cast},
-               {"read_window", read_window},
                {"deviation", deviation},
                {"since", data_since},
                {"print", print},

@@ -82,12 +82,6 @@ read_two    ^compile 2: .* why: value read: xt_item at @two reads a value before
             program for itself: xt_when_ready
 unneeded    ^compile 4: .* why: new scalar constant: the number at @unneeded changed from 0.75 to 0.5 and is data from
             now on: what this step computes does not need it, .* .program 2.: one more program is enough for it
-read_mode   ^compile 2: .* value read .* why: flag change: xt_item .* and another one now: a module is in another mode
-            .xt_train, xt_eval., turned at @evals .program 1.: each setting is a program
-read_cast   ^compile 2: .* value read .* why: flag change: xt_item .* and another one now: autocast is bf16 instead of
-            off, turned at @lowers .program 1.: each setting is a program
-read_window ^compile 3: .* value read .* why: accumulation: xt_item .* and another one now: a micro-batch that adds to
-            the gradients of those before it
 deviation   ^compiles: 2$
 since       ^compile 2: .* why: shape change: value \[8\] became \[4\]
 since       ^compile 3: .* step 4 . why: new scalar constant: the number at @since changed from 8 to 4: it was a
@@ -217,7 +211,7 @@ for p in $builds; do
             loader micro assigned sized built row sampled endless assign momentum bound cut h0 cell wait carry zeros \
             listed loop adam sgd mid lora power open decoded window behind other_loader named freeze unfreeze odd \
             even second narrow also not swap roll scale turns along ema put end own common either again length long \
-            unneeded evals lowers; do
+            unneeded; do
             want=${want//@$mark/[^ ]*$(at "$mark")}
         done
         (cd "$tmp" && timeout 60 "./$p" "$name") >"$tmp/out" 2>&1
