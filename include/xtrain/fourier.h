@@ -45,6 +45,9 @@ typedef struct XT_OPTIONS_ xt_fft_opts {
     size_t struct_size XT_SIZE(xt_fft_opts);
     int64_t n XT_IS(xt_fft_opts, n); /* the axis is cut or filled up to it; -1 = its size (irfft: 2 (size - 1)) */
     xt_fft_norm norm XT_ZERO; /* which direction is divided by n; default the inverse */
+    /* of several axes: the size of each, as .n of one; beside XT_ALL_AXES those of the last axes, which alone are
+     * transformed */
+    int64_t s[XT_MAX_RANK] XT_ZERO;
 } xt_fft_opts;
 /* xt_fft(x, axis, .n, .norm) */
 #define xt_fft(x, ...)                                                 \
@@ -67,7 +70,8 @@ XT_API xt_tensor xt_ifft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opt
 XT_API xt_tensor xt_rfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 XT_API xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 
-/* Over several axes, one after the other; the zero frequency moved to the middle and back. */
+/* Over several axes, one after the other, xt_fftn(x, axes, .s = {8, 8}, .norm); the zero frequency moved to the middle
+ * and back. */
 #define xt_fftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_fftn(x, axes, ...): axes is missing"), \
      XT_OPT2_(xt_fftn_at, xt_fft_opts, x, __VA_ARGS__, ))

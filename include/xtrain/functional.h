@@ -236,6 +236,8 @@ typedef struct XT_OPTIONS_ xt_interpolate_opts {
     double scale XT_ZERO;
     int64_t sizes[3] XT_ZERO; /* of the result, one a dim, or one for all; instead of scale */
     xt_switch align_corners XT_ZERO; /* linear and cubic; default off */
+    /* linear and cubic, of [N,C,H,W]: where a dim shrinks, means over all that an element covers, as Pillow's */
+    bool antialias XT_ZERO;
 } xt_interpolate_opts;
 /* .scale = 2, .mode = XT_LINEAR */
 #define xt_interpolate(x, ...) xt_interpolate_at(XT_HERE, x, XT_OPTS(xt_interpolate_opts, __VA_ARGS__))

@@ -150,8 +150,17 @@ typedef struct XT_OPTIONS_ xt_pairwise_distance_opts {
     (XT_GIVEN_(#__VA_ARGS__, "xt_pairwise_distance(x, y, ...): y is missing"), \
      XT_OPT2_(xt_pairwise_distance_at, xt_pairwise_distance_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_pairwise_distance_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_pairwise_distance_opts o);
-/* rows are variables: [n,samples] -> [n,n]; of one variable, [samples] or [1,samples], a number -> [] */
-#define xt_cov(x) xt_cov_at(XT_HERE, x)
+#define XT_DEFAULTS_xt_cov_opts(is) is(correction, 1)
+XT_DEFAULTS_OF(xt_cov_opts)
+typedef struct XT_OPTIONS_ xt_cov_opts {
+    size_t struct_size XT_SIZE(xt_cov_opts);
+    double correction XT_IS(xt_cov_opts, correction); /* what is taken off the count of samples */
+    xt_tensor fweights XT_ZERO; /* integers [samples]: how often each was seen */
+    xt_tensor aweights XT_ZERO; /* floats [samples], of x's dtype: how much each counts */
+} xt_cov_opts;
+/* rows are variables: [n,samples] -> [n,n]; of one variable, [samples] or [1,samples], a number -> []. Where the
+ * correction leaves no samples, the products are divided by 0. */
+#define xt_cov(...) XT_OPT1_(xt_cov_at, xt_cov_opts, __VA_ARGS__, )
 #define xt_corrcoef(x) xt_corrcoef_at(XT_HERE, x)
 /* xt_cumulative_trapezoid(y, dx = 1, axis = -1) */
 #define xt_cumulative_trapezoid(...) XT_FILL2_(XT_CUMULATIVE_TRAPEZOID_, 1, -1, __VA_ARGS__)
@@ -166,7 +175,7 @@ XT_API xt_tensor xt_renorm_at(const xt_src *src, xt_tensor x, double p, int axis
 #define XT_TRAPEZOID_(y, dx, axis, ...) \
     (XT_LAST_(0, __VA_ARGS__), xt_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis)))
 XT_API xt_tensor xt_normalize_at(const xt_src *src, xt_tensor x, int axis, xt_normalize_opts o);
-XT_API xt_tensor xt_cov_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_cov_at(const xt_src *src, xt_tensor x, xt_cov_opts o);
 XT_API xt_tensor xt_corrcoef_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis);
 /* i64, first of equals; NaN counts as smallest */

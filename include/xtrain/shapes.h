@@ -136,6 +136,8 @@ typedef struct XT_OPTIONS_ xt_unfold_opts {
     int stride XT_IS(xt_unfold_opts, stride); /* from one place to the next, in both dims */
     int padding XT_ZERO; /* zeros on each side */
     int dilation XT_IS(xt_unfold_opts, dilation); /* from one element of a place to the next */
+    /* one a dim, of height and width, in place of the option without the s */
+    int strides[2] XT_ZERO, paddings[2] XT_ZERO, dilations[2] XT_ZERO;
 } xt_unfold_opts;
 /* [N,C,H,W] -> [N, C KH KW, places] */
 #define xt_unfold(x, kernel_h, ...)                                                         \
@@ -160,7 +162,9 @@ XT_API xt_tensor xt_unfold_axis_at(const xt_src *src, xt_tensor x, int axis, int
 /* What xt_grid_sample sees outside of the picture. */
 typedef enum xt_grid_padding {
     XT_GRID_ZEROS, /* zeros */
-    XT_GRID_BORDER /* the nearest pixel of the edge */
+    XT_GRID_BORDER, /* the nearest pixel of the edge */
+    XT_GRID_REFLECTION /* the picture in a mirror at its edge: the corner pixels' centres with .align_corners, else
+                          their outer edges */
 } xt_grid_padding;
 #define XT_DEFAULTS_xt_grid_opts(is)
 typedef struct XT_OPTIONS_ xt_grid_opts {
@@ -168,9 +172,10 @@ typedef struct XT_OPTIONS_ xt_grid_opts {
     xt_grid_padding padding XT_ZERO; /* what is seen outside: default zeros */
     bool nearest XT_ZERO; /* default bilinear */
     bool align_corners XT_ZERO; /* -1 and 1 are the centres of the corner pixels; default their outer edges */
+    bool bicubic XT_ZERO; /* cubic convolution over 4x4 pixels (a = -0.75), of [N,C,H,W] */
 } xt_grid_opts;
-/* x [N,C,H,W] at places grid [N,P,Q,2], (x, y) from -1 to 1 -> [N,C,P,Q]; the grid of affine maps theta [N,2,3] ->
- * [N,height,width,2]. */
+/* x [N,C,H,W] at places grid [N,P,Q,2], (x, y) from -1 to 1 -> [N,C,P,Q], or volumes [N,C,D,H,W] at [N,P,Q,R,3],
+ * (x, y, z) -> [N,C,P,Q,R]; the grid of affine maps theta [N,2,3] -> [N,height,width,2]. */
 #define xt_grid_sample(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_grid_sample(x, grid, ...): grid is missing"), \
      XT_OPT2_(xt_grid_sample_at, xt_grid_opts, x, __VA_ARGS__, ))
@@ -353,12 +358,24 @@ typedef enum xt_bag_mode {
     XT_BAG_SUM, /* the sum, weighted where there are weights */
     XT_BAG_MAX /* the largest of each element */
 } xt_bag_mode;
-/* Rows of a table [V,D] reduced over the last axis of indices [...,n] -> [...,D]; weights (sum only) like
- * indices, or none. */
-#define xt_embedding_bag(indices, table, mode, weights) \
-    xt_embedding_bag_at(XT_HERE, indices, table, XT_WORD_(xt_bag_mode, mode), weights)
+#define XT_DEFAULTS_xt_embedding_bag_opts(is) is(padding_idx, XT_UNSET)
+XT_DEFAULTS_OF(xt_embedding_bag_opts)
+typedef struct XT_OPTIONS_ xt_embedding_bag_opts {
+    size_t struct_size XT_SIZE(xt_embedding_bag_opts);
+    /* integers [B], of indices [n]: where each bag begins, ascending from 0; a bag ends where the next one begins, and
+     * one of no elements is zeros */
+    xt_tensor offsets XT_ZERO;
+    /* this row counts for nothing and gets no gradient; negative counts from the end; XT_UNSET: there is none */
+    int64_t padding_idx XT_IS(xt_embedding_bag_opts, padding_idx);
+    bool include_last_offset XT_ZERO; /* offsets are [B+1], the last one is where the last bag ends */
+} xt_embedding_bag_opts;
+/* Rows of a table [V,D] reduced over the last axis of indices [...,n] -> [...,D], or with .offsets over parts of
+ * indices [n] -> [B,D]; weights (sum only) like indices, or none. */
+#define xt_embedding_bag(indices, table, mode, ...)                                                       \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_embedding_bag(indices, table, mode, weights, ...): weights is missing"), \
+     XT_OPT4_(xt_embedding_bag_at, xt_embedding_bag_opts, indices, table, XT_WORD_(xt_bag_mode, mode), __VA_ARGS__, ))
 XT_API xt_tensor xt_embedding_bag_at(const xt_src *src, xt_tensor indices, xt_tensor table, xt_bag_mode mode,
-                                     xt_tensor weights);
+                                     xt_tensor weights, xt_embedding_bag_opts o);
 /* [n] -> [bins]; weights may be none; others are not counted */
 #define xt_bincount(x, bins, weights) xt_bincount_at(XT_HERE, x, XT_NUMBER_(bins), weights)
 XT_API xt_tensor xt_masked_fill_at(const xt_src *src, xt_tensor x, xt_tensor mask, double value);

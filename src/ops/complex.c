@@ -133,15 +133,34 @@ xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o) {
     return fourier(src, &(transform){"xt_irfft", IR_IRFFT, true}, x, axis, o);
 }
 
+bool ops_fft_axes(const xt_src *src, const char *what, const ir_type *t, xt_list axes, const xt_fft_opts *o, size_t *n,
+                  int64_t *out_axes, int64_t *out_sizes, xt_tensor *out) {
+    int given = 0;
+    ops_text shape;
+    while (given < XT_MAX_RANK && o->s[given]) given++;
+    if (given && axes.n == 0 && given <= (int)t->rank)
+        for (; axes.n < given; axes.n++) axes.v[axes.n] = axes.n - given;
+    if (!ops_axes(src, what, t, axes, n, out_axes, out)) return false;
+    if (*n == 0)
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x has no dims to transform", what);
+    else if (given && given != (int)*n)
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: %d sizes in .s for %d axes of x %s: one for each is needed",
+                          what, given, (int)*n, ops_shape(t, &shape));
+    for (size_t i = 0; i < *n; i++) out_sizes[i] = given ? o->s[i] : o->n;
+    return !out->slot;
+}
+
 static xt_tensor over_axes(const xt_src *src, const transform *f, xt_tensor x, xt_list axes, xt_fft_opts o) {
     const ir_type *t = lazy_type(x);
     size_t n = 0;
-    int64_t a[XT_MAX_RANK];
-    xt_tensor failed;
-    if (t && !ops_axes(src, f->what, t, axes, &n, a, &failed)) return failed;
+    int64_t a[XT_MAX_RANK], sizes[XT_MAX_RANK];
+    xt_tensor failed = {0};
     if (!t) return fourier(src, f, x, 0, o);
-    if (n == 0) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x has no dims to transform", f->what);
-    for (size_t i = 0; i < n; i++) x = fourier(src, f, x, (int)a[i], o);
+    if (!ops_fft_axes(src, f->what, t, axes, &o, &n, a, sizes, &failed)) return failed;
+    for (size_t i = 0; i < n; i++) {
+        o.n = sizes[i];
+        x = fourier(src, f, x, (int)a[i], o);
+    }
     return x;
 }
 xt_tensor xt_fftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o) {

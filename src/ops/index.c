@@ -582,11 +582,39 @@ xt_tensor xt_masked_scatter_at(const xt_src *src, xt_tensor x, xt_tensor mask, x
     return xt_where_at(src, full, xt_view_as_at(src, taken, x), x);
 }
 
+/* Of indices [n]: the number of each one's bag, and B for what lies behind the last bag's end. */
+static xt_tensor bag_of_each(const xt_src *src, xt_tensor offsets, int64_t n) {
+    return xt_add_scalar_at(src,
+                            xt_searchsorted_at(src, xt_cast_at(src, offsets, XT_I64), xt_arange_at(src, n, XT_I64),
+                                               XT_OPTS(xt_search_opts, .right = true)),
+                            -1);
+}
+
+/* How rows [...,n,D] are reduced: over the last axis but one, or by bag into [B,D]. */
+typedef struct bags {
+    const xt_src *src;
+    xt_tensor bag; /* [n]; none: the last axis but one is a bag */
+    int64_t n; /* how many, where `bag` says which */
+} bags;
+
+static xt_tensor of_bags(const bags *b, xt_tensor rows, xt_reduction how) {
+    const xt_src *src = b->src;
+    xt_list last = {1, {-2}};
+    if (xt_is_none(b->bag))
+        return how == XT_REDUCE_SUM ? xt_sum_axes_at(src, rows, last, XT_OPTS(xt_reduce_opts, ))
+                                    : xt_amax_axes_at(src, rows, last, XT_OPTS(xt_reduce_opts, ));
+    int64_t dims[2] = {b->n + 1, xt_dim(rows, 1)};
+    xt_tensor none = lazy_wrap(ir_splat(lazy_begin(src), ir_tensor(xt_dtype_of(rows), 2, dims), 0), "xt_embedding_bag");
+    xt_tensor all = xt_index_reduce_at(src, none, 0, b->bag, rows, how, XT_OPTS(xt_scatter_opts, .exclude_self = true));
+    return xt_narrow_at(src, all, 0, 0, b->n);
+}
+
 xt_tensor xt_embedding_bag_at(const xt_src *src, xt_tensor indices, xt_tensor table, xt_bag_mode mode,
-                              xt_tensor weights) {
+                              xt_tensor weights, xt_embedding_bag_opts o) {
     const char *what = "xt_embedding_bag";
+    bool split = !xt_is_none(o.offsets), padded = o.padding_idx != XT_UNSET;
     const ir_type *ti = lazy_type(indices), *tt = lazy_type(table),
-                  *tw = xt_is_none(weights) ? NULL : lazy_type(weights);
+                  *tw = xt_is_none(weights) ? NULL : lazy_type(weights), *to = split ? lazy_type(o.offsets) : NULL;
     ops_text si, st;
     if (ti && tt && (ti->rank < 1 || tt->rank != 2 || !ir_dtype_is_int(ti->dtype)))
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: indices %s %s and table %s: integers [...,n] and [V,D]", what,
@@ -595,10 +623,39 @@ xt_tensor xt_embedding_bag_at(const xt_src *src, xt_tensor indices, xt_tensor ta
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "%s: mode %d, weights %s: weights are for XT_BAG_SUM and have the dims of indices", what,
                           (int)mode, tw ? ops_shape(tw, &si) : "none");
+    if (ti && to && (ti->rank != 1 || to->rank != 1 || !ir_dtype_is_int(to->dtype) || to->count < 1))
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: .offsets %s %s for indices %s: integers [B], or [B+1] with .include_last_offset, for "
+                          "indices [n]",
+                          what, xt_dtype_name(to->dtype), ops_shape(to, &st), ops_shape(ti, &si));
+    int64_t rows_of = tt ? tt->dims[0] : 0, pad = o.padding_idx < 0 && padded ? o.padding_idx + rows_of : o.padding_idx;
+    if (tt && padded && (pad < 0 || pad >= rows_of))
+        return lazy_error(src, XT_INVALID_ARGUMENT,
+                          "%s: .padding_idx = %lld; the %lld rows are numbered from 0, or from -1 backwards", what,
+                          (long long)o.padding_idx, (long long)rows_of);
+    if (!ti || !tt || (split && !to)) { /* one of them is an error, which travels on */
+        lazy_begin(src);
+        return lazy_wrap(lazy_value(indices) && lazy_value(table) ? lazy_value(o.offsets) : NULL, what);
+    }
+    bags b = {.src = src};
+    if (split) {
+        b.n = to->count - (o.include_last_offset ? 1 : 0);
+        b.bag = bag_of_each(src, o.offsets, ti->count);
+    }
     xt_tensor rows = xt_take_at(src, table, indices);
-    xt_list last = {1, {-2}};
     if (!xt_is_none(weights)) rows = xt_mul_at(src, rows, xt_unsqueeze_at(src, weights, -1));
-    if (mode == XT_BAG_SUM) return xt_sum_axes_at(src, rows, last, XT_OPTS(xt_reduce_opts, ));
-    return mode == XT_BAG_MEAN ? xt_mean_axes_at(src, rows, last, XT_OPTS(xt_reduce_opts, ))
-                               : xt_amax_axes_at(src, rows, last, XT_OPTS(xt_reduce_opts, ));
+    if (!padded && !split) {
+        xt_list last = {1, {-2}};
+        if (mode == XT_BAG_MEAN) return xt_mean_axes_at(src, rows, last, XT_OPTS(xt_reduce_opts, ));
+        return of_bags(&b, rows, mode == XT_BAG_SUM ? XT_REDUCE_SUM : XT_REDUCE_AMAX);
+    }
+    /* 1 for what counts, 0 for padding. */
+    xt_tensor counts =
+        xt_unsqueeze_at(src, xt_ne_at(src, indices, xt_full_like_at(src, indices, (double)(padded ? pad : -1))), -1);
+    xt_tensor there = xt_cast_at(src, counts, tt->dtype), total = of_bags(&b, there, XT_REDUCE_SUM);
+    if (padded) rows = xt_where_at(src, counts, rows, xt_full_like_at(src, rows, mode == XT_BAG_MAX ? -INFINITY : 0));
+    xt_tensor r = of_bags(&b, rows, mode == XT_BAG_MAX ? XT_REDUCE_AMAX : XT_REDUCE_SUM);
+    if (mode == XT_BAG_SUM) return r;
+    if (mode == XT_BAG_MEAN) return xt_div_at(src, r, xt_clamp_at(src, total, 1, INFINITY));
+    return xt_where_at(src, xt_gt_at(src, total, xt_full_like_at(src, total, 0)), r, xt_full_like_at(src, r, 0));
 }

@@ -109,6 +109,9 @@ ir_value *ops_arg_extreme(ir_builder *b, ir_value *x, int64_t axis, bool least);
 /* Lists of axes, each once; an empty list means all. False after an error, which is *out. */
 bool ops_axes(const xt_src *src, const char *what, const ir_type *t, xt_list axes, size_t *n, int64_t *out_axes,
               xt_tensor *out);
+/* The axes of a Fourier transform and the size of each (-1: its own), from .s, or .n for all. */
+bool ops_fft_axes(const xt_src *src, const char *what, const ir_type *t, xt_list axes, const xt_fft_opts *o, size_t *n,
+                  int64_t *out_axes, int64_t *out_sizes, xt_tensor *out);
 /* [like..., rank] start indices into x: positions along every axis but one, where `index` (of like's dims) says. */
 ir_value *ops_places(ir_builder *b, const ir_type *like, const ir_type *x, int64_t axis, ir_value *index);
 /* stablehlo.gather, of arrays without elements too. */
@@ -146,7 +149,7 @@ ir_value *ops_log_softmax(ir_builder *b, ir_value *x, int64_t axis);
 /* --- spatial ops: convolution, pooling, padding, resizing --- */
 enum { OPS_SPATIAL = 3 };
 /* What an option says of spatial dim i: its own number, else the one for all, else the default. */
-static inline int64_t ops_per_dim(int all, const int each[OPS_SPATIAL], int i) {
+static inline int64_t ops_per_dim(int all, const int *each, int i) {
     return each[i] ? each[i] : all;
 }
 /* Puts a batch dim of 1 in front of an unbatched x ([C, n spatial dims]); *out_added says whether. */

@@ -283,9 +283,8 @@ xt_tensor xt_pairwise_distance_at(const xt_src *src, xt_tensor x, xt_tensor y, x
 static bool is_rows(const xt_src *src, const char *what, xt_tensor x, xt_tensor *out) {
     const ir_type *t = lazy_type(x);
     ops_text shape;
-    if (!t || ((t->rank == 1 || t->rank == 2) && t->dims[t->rank - 1] > 1)) return true;
-    *out = lazy_error(src, XT_INVALID_ARGUMENT,
-                      "%s: x %s: [variables,samples] or [samples] with at least two samples is needed", what,
+    if (!t || ((t->rank == 1 || t->rank == 2) && t->dims[t->rank - 1] > 0)) return true;
+    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s: [variables,samples] or [samples] is needed", what,
                       ops_shape(t, &shape));
     return false;
 }
@@ -294,21 +293,60 @@ static bool is_one_variable(xt_tensor x) {
     const ir_type *t = lazy_type(x);
     return t && (t->rank == 1 || t->dims[0] == 1);
 }
-xt_tensor xt_cov_at(const xt_src *src, xt_tensor x) {
+/* Weights [samples], as x's dtype; false: they do not fit. */
+static bool weights_fit(const xt_src *src, xt_tensor x, xt_tensor w, bool whole, xt_tensor *out) {
+    const ir_type *t = lazy_type(x), *tw = xt_is_none(w) ? NULL : lazy_type(w);
+    ops_text sw, sx;
+    if (!t || !tw) return true;
+    bool dtype = whole ? ir_dtype_is_int(tw->dtype) : tw->dtype == t->dtype;
+    if (dtype && tw->rank == 1 && tw->dims[0] == t->dims[t->rank - 1]) return true;
+    *out = lazy_error(src, XT_INVALID_ARGUMENT, "xt_cov: .%s %s %s for x %s %s: %s, one for each sample",
+                      whole ? "fweights" : "aweights", xt_dtype_name(tw->dtype), ops_shape(tw, &sw),
+                      xt_dtype_name(t->dtype), ops_shape(t, &sx), whole ? "integers" : "floats of its dtype");
+    return false;
+}
+
+xt_tensor xt_cov_at(const xt_src *src, xt_tensor x, xt_cov_opts o) {
+    static const char *const what = "xt_cov";
+    const ir_type *t = lazy_type(x);
     xt_tensor failed;
-    if (!is_rows(src, "xt_cov", x, &failed)) return failed;
-    if (is_one_variable(x)) return xt_var_axes_at(src, x, (xt_list){0}, XT_OPTS(xt_var_opts, ));
-    xt_tensor d = xt_sub__at(src, x, xt_mean_axes_at(src, x, (xt_list){1, {1}}, (xt_reduce_opts){.keepdim = true}));
-    return xt_div_scalar_at(src, xt_matmul_at(src, d, xt_transpose_at(src, d, 0, 1)), (double)(xt_dim(x, 1) - 1));
+    if (!is_rows(src, what, x, &failed) || !weights_fit(src, x, o.fweights, true, &failed) ||
+        !weights_fit(src, x, o.aweights, false, &failed))
+        return failed;
+    if (t && !ir_dtype_is_float(t->dtype))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s: floats are needed", what, xt_dtype_name(t->dtype));
+    bool one = is_one_variable(x), often = !xt_is_none(o.fweights), much = !xt_is_none(o.aweights);
+    xt_list last = {1, {-1}}, all = {0};
+    xt_reduce_opts keep = XT_OPTS(xt_reduce_opts, .keepdim = true), drop = XT_OPTS(xt_reduce_opts, );
+    xt_tensor w = {0};
+    if (often) w = xt_cast_at(src, o.fweights, t ? t->dtype : XT_F32);
+    if (much) w = often ? xt_mul_at(src, w, o.aweights) : o.aweights;
+    xt_tensor mean, count, d, products;
+    if (often || much) {
+        count = xt_sum_axes_at(src, w, all, drop);
+        mean = xt_div_at(src, xt_sum_axes_at(src, xt_mul_at(src, x, w), last, keep), count);
+    } else {
+        double samples = t ? (double)t->dims[t->rank - 1] : 1;
+        count = lazy_wrap(ir_splat(lazy_begin(src), ir_scalar(t ? t->dtype : XT_F32), samples), what);
+        mean = xt_mean_axes_at(src, x, last, keep);
+    }
+    d = xt_sub__at(src, x, mean);
+    xt_tensor weighted = often || much ? xt_mul_at(src, d, w) : d;
+    products = one ? xt_sum_axes_at(src, xt_mul_at(src, d, weighted), all, drop)
+                   : xt_matmul_at(src, d, xt_transpose_at(src, weighted, 0, 1));
+    xt_tensor share = much ? xt_div_at(src, xt_sum_axes_at(src, xt_mul_at(src, w, o.aweights), all, drop), count)
+                           : xt_full_like_at(src, count, 1);
+    xt_tensor divisor = xt_sub__at(src, count, xt_mul_scalar_at(src, share, o.correction));
+    return xt_div_at(src, products, xt_clamp_at(src, divisor, 0, INFINITY));
 }
 xt_tensor xt_corrcoef_at(const xt_src *src, xt_tensor x) {
     xt_tensor failed;
     if (!is_rows(src, "xt_corrcoef", x, &failed)) return failed;
     if (is_one_variable(x)) {
-        xt_tensor one = xt_cov_at(src, x);
+        xt_tensor one = xt_cov_at(src, x, XT_OPTS(xt_cov_opts, ));
         return xt_div_at(src, one, one);
     }
-    xt_tensor c = xt_cov_at(src, x), s = xt_sqrt_at(src, xt_diagonal_at(src, c, 0, 0, 1));
+    xt_tensor c = xt_cov_at(src, x, XT_OPTS(xt_cov_opts, )), s = xt_sqrt_at(src, xt_diagonal_at(src, c, 0, 0, 1));
     xt_tensor r = xt_div_at(src, xt_div_at(src, c, xt_unsqueeze_at(src, s, 1)), xt_unsqueeze_at(src, s, 0));
     return xt_clamp_at(src, r, -1, 1);
 }

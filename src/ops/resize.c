@@ -18,6 +18,7 @@ typedef struct axis_map {
     double scale; /* the step in the input for one row of output */
     ir_value *data; /* the same, once it changes from step to step; NULL: a constant */
     bool corners, middle; /* middle: of the exact nearest */
+    bool antialias;
     const ir_type *rows; /* f32 or f64 [out] */
 } axis_map;
 
@@ -117,6 +118,46 @@ static ir_value *cubic(const axis_map *m, ir_value *x) {
     return sum;
 }
 
+/* How much an element at this distance counts, of a triangle and of Keys' kernel with a = -1/2 (as Pillow has it). */
+static ir_value *filter(const axis_map *m, ir_value *far, xt_resize mode) {
+    static const double near_by[4] = {1, 0, -2.5, 1.5}, behind[4] = {2, -4, 2.5, -0.5};
+    ir_builder *b = m->b;
+    far = ir_abs(b, far);
+    if (mode == XT_LINEAR) return ir_maximum(b, ir_subtract(b, ex_num(b, far, 1), far), ex_num(b, far, 0));
+    ir_value *r[2];
+    for (int k = 0; k < 2; k++) {
+        const double *c = k ? behind : near_by;
+        r[k] = ex_num(b, far, c[3]);
+        for (int i = 2; i >= 0; i--) r[k] = ex_plus(b, ir_multiply(b, r[k], far), c[i]);
+    }
+    return ex_pick(b, ex_is(b, far, IR_LT, 1), r[0], ex_keep(b, ex_is(b, far, IR_LT, 2), r[1], 0));
+}
+
+/* Means over what an output element covers: weights [out,in], which sum to 1 for each. */
+static ir_value *covered(const axis_map *m, ir_value *x, xt_resize mode) {
+    ir_builder *b = m->b;
+    int64_t dims[2] = {m->out, m->in}, one = 1, zero = 0, rank = (int64_t)x->type->rank, axis = (int64_t)m->axis;
+    const ir_type *plane = ir_tensor(m->rows->dtype, 2, dims);
+    ir_value *step = m->data ? ir_broadcast_scalar(b, m->data, plane) : ir_splat(b, plane, m->scale);
+    ir_value *centre = ir_multiply(b, ex_plus(b, ir_iota(b, plane, 0), 0.5), step);
+    ir_value *wide = ir_maximum(b, step, ex_num(b, step, 1)), *reach = ex_times(b, wide, mode == XT_LINEAR ? 1 : 2);
+    ir_value *at = ir_iota(b, plane, 1);
+    /* The elements from the first to the last one that PyTorch looks at, which is less than the whole filter. */
+    ir_value *first = ir_floor(b, ex_plus(b, ir_subtract(b, centre, reach), 0.5)),
+             *end = ir_floor(b, ex_plus(b, ir_add(b, centre, reach), 0.5));
+    ir_value *looked = ir_and(b, ir_compare(b, IR_GE, at, first), ir_compare(b, IR_LT, at, end));
+    ir_value *w = filter(m, ir_divide(b, ex_plus(b, ir_subtract(b, at, centre), 0.5), wide), mode);
+    w = ex_keep(b, looked, w, 0);
+    ir_value *total = ops_sum(b, w, 1, &one);
+    w = total ? ir_divide(b, w, ir_broadcast_in_dim(b, total, plane, 1, &zero)) : NULL;
+    w = w ? ir_convert(b, w, x->type->dtype) : NULL;
+    ir_value *r = ir_dot_general(b, x, w, 0, NULL, NULL, 1, &axis, &one, ops_precision(x->type->dtype));
+    /* The axis stands last. */
+    int64_t perm[XT_MAX_RANK];
+    for (int64_t i = 0; i < rank; i++) perm[i] = i < axis ? i : i == axis ? rank - 1 : i - 1;
+    return r ? ir_transpose(b, r, (size_t)rank, perm) : NULL;
+}
+
 /* By the sizes, which make whole steps, and not by the scale. */
 static bool whole_step(xt_resize mode, int64_t in, int64_t out) {
     return (mode == XT_NEAREST && (out == in || out == 2 * in)) || (mode == XT_LINEAR && out == in);
@@ -124,6 +165,7 @@ static bool whole_step(xt_resize mode, int64_t in, int64_t out) {
 
 static ir_value *resize(const axis_map *m, ir_value *x, xt_resize mode) {
     if (!m->data && m->in == m->out && (m->corners || m->scale == 1)) return x;
+    if (m->antialias) return covered(m, x, mode);
     return mode == XT_LINEAR ? linear(m, x) : mode == XT_CUBIC ? cubic(m, x) : nearest(m, x);
 }
 
@@ -144,6 +186,9 @@ static bool resize_fits(const xt_src *src, const ir_type *t, const xt_interpolat
     else if (o->mode == XT_CUBIC && t->rank != 4)
         *out = lazy_error(src, XT_INVALID_ARGUMENT,
                           "xt_interpolate: .mode = XT_CUBIC for x %s: it is for [N,C,H,W], the others for all ranks",
+                          ops_shape(t, &sx));
+    else if (o->antialias && t->rank != 4)
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "xt_interpolate: .antialias = true for x %s: it is for [N,C,H,W]",
                           ops_shape(t, &sx));
     return !out->slot;
 }
@@ -173,7 +218,8 @@ xt_tensor xt_interpolate_at(const xt_src *src, xt_tensor x, xt_interpolate_opts 
     if (xt_dtype_size(t) < 4 && (o.mode == XT_LINEAR || o.mode == XT_CUBIC)) y = ir_convert(b, v, XT_F32);
     for (size_t i = 2; i < v->type->rank && y; i++) {
         int64_t in = v->type->dims[i], out = sizes[i - 2];
-        bool corners = o.align_corners == XT_ON, scaled = o.scale > 0 && !corners && !whole_step(o.mode, in, out);
+        bool corners = o.align_corners == XT_ON,
+             scaled = o.scale > 0 && !corners && (o.antialias || !whole_step(o.mode, in, out));
         axis_map m = {.b = b,
                       .axis = i,
                       .in = in,
@@ -183,6 +229,7 @@ xt_tensor xt_interpolate_at(const xt_src *src, xt_tensor x, xt_interpolate_opts 
                                         : (double)in / (double)out,
                       .corners = corners,
                       .middle = o.mode == XT_NEAREST_EXACT,
+                      .antialias = o.antialias,
                       .rows = ir_tensor(t == XT_F64 ? XT_F64 : XT_F32, 1, &out)};
         if (scaled && m.rows)
             m.data = ex_derived(src, m.rows->dtype,

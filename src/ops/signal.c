@@ -89,8 +89,13 @@ xt_tensor xt_fftfreq_at(const xt_src *src, int64_t n, double d, bool half) {
 
 /* --- real transforms over several axes --- */
 /* The last axis by the real transform, the others by the complex one, and back in the opposite order. */
-static bool named_axes(const xt_src *src, const char *what, xt_tensor x, xt_list axes, size_t *n, int64_t *a,
-                       xt_tensor *out) {
+typedef struct sized_axes {
+    size_t n;
+    int64_t axis[XT_MAX_RANK], size[XT_MAX_RANK];
+} sized_axes;
+
+static bool named_axes(const xt_src *src, const char *what, xt_tensor x, xt_list axes, const xt_fft_opts *o,
+                       sized_axes *a, xt_tensor *out) {
     const ir_type *t = lazy_type(x);
     if (!t) {
         lazy_begin(src);
@@ -98,27 +103,29 @@ static bool named_axes(const xt_src *src, const char *what, xt_tensor x, xt_list
         *out = lazy_wrap(NULL, what);
         return false;
     }
-    if (!ops_axes(src, what, t, axes, n, a, out)) return false;
-    if (*n > 0) return true;
-    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x has no dims to transform", what);
-    return false;
+    *out = (xt_tensor){0};
+    if (!ops_fft_axes(src, what, t, axes, o, &a->n, a->axis, a->size, out)) return false;
+    /* .n is the last axis's. */
+    for (size_t i = 0; i + 1 < a->n && !o->s[0]; i++) a->size[i] = -1;
+    return true;
+}
+static xt_fft_opts of_axis(const sized_axes *a, size_t i, const xt_fft_opts *o) {
+    return XT_OPTS(xt_fft_opts, .n = a->size[i], .norm = o->norm);
 }
 xt_tensor xt_rfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o) {
-    size_t n;
-    int64_t a[XT_MAX_RANK];
+    sized_axes a;
     xt_tensor failed;
-    if (!named_axes(src, "xt_rfftn", x, axes, &n, a, &failed)) return failed;
-    x = xt_rfft_at(src, x, (int)a[n - 1], o);
-    for (size_t i = n - 1; i-- > 0;) x = xt_fft_at(src, x, (int)a[i], XT_OPTS(xt_fft_opts, .norm = o.norm));
+    if (!named_axes(src, "xt_rfftn", x, axes, &o, &a, &failed)) return failed;
+    x = xt_rfft_at(src, x, (int)a.axis[a.n - 1], of_axis(&a, a.n - 1, &o));
+    for (size_t i = a.n - 1; i-- > 0;) x = xt_fft_at(src, x, (int)a.axis[i], of_axis(&a, i, &o));
     return x;
 }
 xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o) {
-    size_t n;
-    int64_t a[XT_MAX_RANK];
+    sized_axes a;
     xt_tensor failed;
-    if (!named_axes(src, "xt_irfftn", x, axes, &n, a, &failed)) return failed;
-    for (size_t i = 0; i + 1 < n; i++) x = xt_ifft_at(src, x, (int)a[i], XT_OPTS(xt_fft_opts, .norm = o.norm));
-    return xt_irfft_at(src, x, (int)a[n - 1], o);
+    if (!named_axes(src, "xt_irfftn", x, axes, &o, &a, &failed)) return failed;
+    for (size_t i = 0; i + 1 < a.n; i++) x = xt_ifft_at(src, x, (int)a.axis[i], of_axis(&a, i, &o));
+    return xt_irfft_at(src, x, (int)a.axis[a.n - 1], of_axis(&a, a.n - 1, &o));
 }
 
 /* --- short-time Fourier transform --- */

@@ -71,32 +71,70 @@ xt_tensor xt_unfold_axis_at(const xt_src *src, xt_tensor x, int axis, int64_t si
     return lazy_wrap(windows(b, v, a, size, step, 1, (v->type->dims[a] - size) / step + 1), what);
 }
 
+/* The kernel's places in an image, a number for each of height and width. */
+typedef struct places {
+    int64_t kernel[2], stride[2], padding[2], dilation[2], count[2];
+} places;
+
+/* Of an image of these sizes; false: the kernel does not fit. */
+static bool find_places(places *p, const int64_t size[2], int kernel_h, int kernel_w, const xt_unfold_opts *o) {
+    bool fits = true;
+    *p = (places){.kernel = {kernel_h, kernel_w}};
+    for (int i = 0; i < 2; i++) {
+        p->stride[i] = ops_per_dim(o->stride, o->strides, i);
+        p->padding[i] = ops_per_dim(o->padding, o->paddings, i);
+        p->dilation[i] = ops_per_dim(o->dilation, o->dilations, i);
+        if (size[i] < 1 || p->kernel[i] < 1 || p->stride[i] < 1 || p->padding[i] < 0 || p->dilation[i] < 1) {
+            fits = false;
+            continue;
+        }
+        int64_t room = size[i] + 2 * p->padding[i] - p->dilation[i] * (p->kernel[i] - 1) - 1;
+        fits &= room >= 0;
+        p->count[i] = room / p->stride[i] + 1;
+    }
+    return fits;
+}
+
+typedef struct places_text {
+    char text[192];
+} places_text;
+
+/* What a message says of them: one number where both dims have the same. */
+static const char *places_named(const places *p, places_text *out) {
+    const char *const names[] = {"stride", "padding", "dilation"};
+    const int64_t *const values[] = {p->stride, p->padding, p->dilation};
+    size_t n = (size_t)snprintf(out->text, sizeof out->text, "kernel %lldx%lld", (long long)p->kernel[0],
+                                (long long)p->kernel[1]);
+    for (int i = 0; i < 3; i++) {
+        const int64_t *v = values[i];
+        n += (size_t)(v[0] == v[1]
+                          ? snprintf(out->text + n, sizeof out->text - n, ", .%s %lld", names[i], (long long)v[0])
+                          : snprintf(out->text + n, sizeof out->text - n, ", .%ss {%lld, %lld}", names[i],
+                                     (long long)v[0], (long long)v[1]));
+    }
+    return out->text;
+}
+
 /* [N,C,H,W] to [N, C KH KW, places]: the columns whose product with a kernel is the convolution. */
 xt_tensor xt_unfold_at(const xt_src *src, xt_tensor x, int kernel_h, int kernel_w, xt_unfold_opts o) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
     ops_text shape;
+    places_text text;
+    places p;
     if (!v) return lazy_wrap(NULL, "xt_unfold");
-    int stride = o.stride, dilation = o.dilation;
     const ir_type *t = v->type;
-    bool fits = t->rank == 4 && kernel_h > 0 && kernel_w > 0 && stride > 0 && dilation > 0 && o.padding >= 0;
-    int64_t places[2] = {0, 0}, kernel[2] = {kernel_h, kernel_w};
-    for (int i = 0; i < 2 && fits; i++) {
-        int64_t room = t->dims[2 + i] + 2 * (int64_t)o.padding - (int64_t)dilation * (kernel[i] - 1) - 1;
-        places[i] = room / stride + 1;
-        fits = room >= 0;
-    }
-    if (!fits)
-        return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "xt_unfold: x %s, kernel %dx%d, .stride %d, .padding %d, .dilation %d: x must be [N,C,H,W] "
-                          "and hold the kernel",
-                          ops_shape(t, &shape), kernel_h, kernel_w, stride, o.padding, dilation);
-    int64_t around[4] = {0, 0, o.padding, o.padding}, none[4] = {0}, perm[6] = {0, 1, 4, 5, 2, 3};
-    if (o.padding) v = ir_pad(b, v, ir_splat(b, ir_scalar(t->dtype), 0), around, around, none);
-    ir_value *rows = v ? windows(b, v, 2, kernel_h, stride, dilation, places[0]) : NULL; /* [N,C,PH,W,KH] */
-    ir_value *both = rows ? windows(b, rows, 3, kernel_w, stride, dilation, places[1]) : NULL; /* [N,C,PH,PW,KH,KW] */
+    const int64_t none_known[2] = {0, 0};
+    if (!find_places(&p, t->rank == 4 ? t->dims + 2 : none_known, kernel_h, kernel_w, &o))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_unfold: x %s, %s: x must be [N,C,H,W] and hold the kernel",
+                          ops_shape(t, &shape), places_named(&p, &text));
+    int64_t around[4] = {0, 0, p.padding[0], p.padding[1]}, none[4] = {0}, perm[6] = {0, 1, 4, 5, 2, 3};
+    if (p.padding[0] || p.padding[1]) v = ir_pad(b, v, ir_splat(b, ir_scalar(t->dtype), 0), around, around, none);
+    /* [N,C,PH,W,KH], [N,C,PH,PW,KH,KW] */
+    ir_value *rows = v ? windows(b, v, 2, kernel_h, p.stride[0], p.dilation[0], p.count[0]) : NULL;
+    ir_value *both = rows ? windows(b, rows, 3, kernel_w, p.stride[1], p.dilation[1], p.count[1]) : NULL;
     ir_value *columns = both ? ir_transpose(b, both, 6, perm) : NULL;
-    int64_t dims[3] = {t->dims[0], t->dims[1] * kernel_h * kernel_w, places[0] * places[1]};
+    int64_t dims[3] = {t->dims[0], t->dims[1] * kernel_h * kernel_w, p.count[0] * p.count[1]};
     return lazy_wrap(columns ? ir_reshape(b, columns, 3, dims) : NULL, "xt_unfold");
 }
 
@@ -106,32 +144,27 @@ xt_tensor xt_fold_at(const xt_src *src, xt_tensor x, int64_t height, int64_t wid
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
     ops_text shape;
+    places_text text;
+    places p;
     if (!v) return lazy_wrap(NULL, "xt_fold");
-    int64_t stride = o.stride, dilation = o.dilation, kernel[2] = {kernel_h, kernel_w};
-    int64_t size[2] = {height, width}, places[2] = {0, 0};
+    const int64_t size[2] = {height, width};
     const ir_type *t = v->type;
-    bool fits = t->rank == 3 && kernel_h > 0 && kernel_w > 0 && stride > 0 && dilation > 0 && o.padding >= 0;
-    for (int i = 0; i < 2 && fits; i++) {
-        int64_t room = size[i] + 2 * (int64_t)o.padding - dilation * (kernel[i] - 1) - 1;
-        fits = size[i] > 0 && room >= 0;
-        places[i] = room / stride + 1;
-    }
-    if (!fits || t->dims[1] % (kernel[0] * kernel[1]) || t->dims[2] != places[0] * places[1])
+    if (!find_places(&p, size, kernel_h, kernel_w, &o) || t->rank != 3 || t->dims[1] % (p.kernel[0] * p.kernel[1]) ||
+        t->dims[2] != p.count[0] * p.count[1])
         return lazy_error(src, XT_INVALID_ARGUMENT,
-                          "xt_fold: x %s to %lldx%lld, kernel %dx%d, .stride %lld, .padding %d, .dilation %lld: x must "
-                          "be [N, C KH KW, places], and there "
-                          "are %lld places",
-                          ops_shape(t, &shape), (long long)height, (long long)width, kernel_h, kernel_w,
-                          (long long)stride, o.padding, (long long)dilation, (long long)(places[0] * places[1]));
-    int64_t channels = t->dims[1] / (kernel[0] * kernel[1]),
-            dims[5] = {t->dims[0], channels, kernel[0] * kernel[1], places[0], places[1]};
-    int64_t plane[4] = {t->dims[0], channels, places[0], places[1]}, between[4] = {0, 0, stride - 1, stride - 1};
+                          "xt_fold: x %s to %lldx%lld, %s: x must be [N, C KH KW, places], and there are %lld places",
+                          ops_shape(t, &shape), (long long)height, (long long)width, places_named(&p, &text),
+                          (long long)(p.count[0] * p.count[1]));
+    int64_t channels = t->dims[1] / (p.kernel[0] * p.kernel[1]),
+            dims[5] = {t->dims[0], channels, p.kernel[0] * p.kernel[1], p.count[0], p.count[1]};
+    int64_t plane[4] = {t->dims[0], channels, p.count[0], p.count[1]},
+            between[4] = {0, 0, p.stride[0] - 1, p.stride[1] - 1};
     ir_value *planes = ir_reshape(b, v, 5, dims), *sum = NULL, *zero = ir_splat(b, ir_scalar(t->dtype), 0);
     for (int64_t k = 0; k < dims[2]; k++) {
-        int64_t low[4] = {0}, high[4] = {0}, at[2] = {k / kernel[1] * dilation, k % kernel[1] * dilation};
+        int64_t low[4] = {0}, high[4] = {0}, at[2] = {k / p.kernel[1] * p.dilation[0], k % p.kernel[1] * p.dilation[1]};
         for (int i = 0; i < 2; i++) { /* positions count from the padded edge; what lies in the padding is cut off */
-            low[2 + i] = at[i] - o.padding;
-            high[2 + i] = size[i] + o.padding - at[i] - ((places[i] - 1) * stride + 1);
+            low[2 + i] = at[i] - p.padding[i];
+            high[2 + i] = size[i] + p.padding[i] - at[i] - ((p.count[i] - 1) * p.stride[i] + 1);
         }
         ir_value *part = planes ? ops_part(b, planes, 2, k, k + 1) : NULL;
         part = part ? ir_pad(b, ir_reshape(b, part, 4, plane), zero, low, high, between) : NULL;

@@ -316,6 +316,7 @@ xt_logsumexp_axes_at SEE(xt_logsumexp_axes(X(2, 3), XT_AXES(1) O))
 xt_count_nonzero_axes_at SEE(xt_count_nonzero_axes(X(2, 3), XT_AXES(1) O))
 xt_nansum_axes_at SEE(xt_nansum_axes(X(2, 3), XT_AXES(1) O))
 xt_nanmean_axes_at SEE(xt_nanmean_axes(X(2, 3), XT_AXES(1) O))
+xt_cov_at SEE(xt_cov(X(2, 3) O))
 xt_var_axes_at SEE(xt_var_axes(X(2, 3), XT_AXES(1) O))
 xt_var_axes_at SEE(xt_var_axes(X(2, 3), XT_AXES(1), .population = true O))
 xt_std_axes_at SEE(xt_std_axes(X(2, 3), XT_AXES(1) O))
@@ -348,6 +349,8 @@ xt_pad_at SEE(xt_pad(X(2, 3), XT_LIST(1, 1) O))
 xt_pad_at SEE(xt_pad(X(2, 3), XT_LIST(1, 1), .mode = XT_PAD_REFLECT O))
 xt_pad_sequence_at SEE(xt_pad_sequence(2, XT_TENSORS(X(2), X(3)) O))
 xt_unfold_at SEE(xt_unfold(X(1, 2, 5, 5), 2, 2 O))
+xt_embedding_bag_at SEE(xt_embedding_bag(I(1, 0, 1), X(3, 2), XT_BAG_SUM, X(3) O))
+xt_embedding_bag_at SEE(xt_embedding_bag(I(1, 0, 1), X(3, 2), XT_BAG_MEAN, (xt_tensor){0}, .offsets = I(0, 1, 3) O))
 xt_fold_at SEE(xt_fold(X(1, 8, 16), 5, 5, 2, 2 O))
 xt_grid_sample_at SEE(xt_grid_sample(X(1, 2, 4, 4), xt_mul_scalar(X(1, 3, 3, 2), 1.5) O))
 xt_scatter_reduce_at SEE(xt_scatter_reduce(X(4), 0, I(0, 1), X(2), XT_REDUCE_SUM O))
@@ -437,7 +440,9 @@ static xt_scheduler *slow(xt_optimizer *o) { return xt_exponential_schedule(o, .
 VALUES = {
     "xt_close_opts.rtol": "1", "xt_close_opts.atol": "1",
     "xt_softplus_opts.threshold": "0.1",
-    "xt_fft_opts.n": "4",
+    "xt_fft_opts.n": "4", "xt_fft_opts.s": "{3, 3}",
+    "xt_unfold_opts.strides": "{2}", "xt_unfold_opts.paddings": "{1}", "xt_unfold_opts.dilations": "{2}",
+    "xt_embedding_bag_opts.offsets": "I(0, 1)", "xt_cov_opts.fweights": "I(1, 2, 3)", "xt_cov_opts.aweights": "X(3)",
     "xt_stft_opts.window": "X(8)", "xt_istft_opts.window": "X(8)", "xt_stft_opts.hop": "4", "xt_istft_opts.hop": "4",
     "xt_stft_opts.win_length": "4", "xt_istft_opts.win_length": "4", "xt_istft_opts.two_sided": "true",
     "xt_istft_opts.length": "20",

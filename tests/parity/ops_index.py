@@ -57,4 +57,8 @@ B = F.embedding_bag
 f.run("embedding_bag", lambda t, n, v: (B(n, t, mode="mean"), B(n, t, mode="sum", per_sample_weights=v),
                                         B(n, t, mode="max")), torch.randn(5, 3),
       torch.tensor([[0, 4, 4], [2, 1, 0]]), torch.randn(2, 3))
+f.run("embedding_bag_parts", lambda t, n, o, v: (
+    B(n, t, o, mode="mean"), B(n, t, o, mode="sum", per_sample_weights=v, padding_idx=2), B(n, t, o, mode="max"),
+    B(n, t, o, mode="mean", include_last_offset=True, padding_idx=-1)), torch.randn(5, 3),
+      torch.tensor([0, 4, 4, 2, 1, 0, 2]), torch.tensor([0, 3, 3, 7]), torch.randn(7))
 f.save()

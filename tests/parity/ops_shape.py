@@ -70,4 +70,13 @@ f.run("grid_sample", lambda t, g: (G(t, g, align_corners=False), G(t, g, align_c
                                    torch.randn(2, 3, 3, 2) * 0.8)
 f.run("affine_grid", lambda t: (F.affine_grid(t, (2, 1, 3, 4), False), F.affine_grid(t, (2, 1, 3, 4), True),
                                 F.affine_grid(t, (2, 1, 1, 2), True)), torch.randn(2, 2, 3))
+f.run("grid_sample_more", lambda t, g: (*(G(t, g, padding_mode="reflection", align_corners=a) for a in (False, True)),
+                                        *(G(t, g, "bicubic", p, False) for p in ("zeros", "border", "reflection"))),
+      torch.randn(2, 3, 4, 5), torch.randn(2, 3, 3, 2) * 2)
+f.run("grid_sample_volume", lambda t, g: (G(t, g, align_corners=False), G(t, g, "nearest", "border", True),
+                                          G(t, g, padding_mode="reflection", align_corners=True)),
+      torch.randn(2, 2, 3, 4, 5), torch.randn(2, 2, 2, 3, 3))
+f.run("unfold_pairs", lambda t: (F.unfold(t, (2, 3), stride=(2, 1), padding=(0, 1), dilation=(1, 2)),
+                                 F.fold(F.unfold(t, (2, 1), stride=(1, 2)), (4, 5), (2, 1), stride=(1, 2))),
+      torch.randn(2, 3, 4, 5))
 f.save()

@@ -592,32 +592,40 @@ def resizing():
     a = f", .align_corners = {on(align)}" if align is not None else ""
     if scale and any(int(v * scale) < 1 for v in x.shape[2:]):
         scale = 1.5
-    return Call(f"xt_interpolate(x, .mode = XT_{ours}{opts(scale=scale, sizes=sizes)}{a})",
-                lambda x: F.interpolate(x, sizes, scale, name, align), ["x"], x=x)
+    if scale and mode == "nearest" and n != 2 and any(int(v * scale) in (v, 2 * v) for v in x.shape[2:]):
+        scale, sizes = None, [r.randint(1, 9) for _ in range(n)]  # PyTorch's values and gradients disagree
+    # PyTorch repeats the first row of a result that is one wide.
+    wide = n == 2 and (int(x.shape[3] * scale) if scale else sizes[1]) > 1
+    anti = (wide and align is not None and r.random() < 0.5) or None
+    return Call(f"xt_interpolate(x, .mode = XT_{ours}{opts(scale=scale, sizes=sizes, antialias=anti)}{a})",
+                lambda x: F.interpolate(x, sizes, scale, name, align, antialias=bool(anti)), ["x"], x=x)
 
 
 @family
 def places():
     kind = r.randrange(5)
     if kind < 2:
-        x = smooth(r.randint(1, 2), r.randint(1, 2), r.randint(1, 5), r.randint(1, 5))
-        grid = smooth(x.shape[0], r.randint(1, 4), r.randint(1, 4), 2) * 0.8
-        pad, near, align = r.choice(("zeros", "border")), r.random() < 0.4, r.random() < 0.5
-        return Call(f"xt_grid_sample(x, g, .padding = XT_GRID_{pad.upper()}, .nearest = {'true' if near else 'false'}, "
-                    f".align_corners = {'true' if align else 'false'})",
-                    lambda x, g: F.grid_sample(x, g, "nearest" if near else "bilinear", pad, align), ["x", "g"],
-                    x=x, g=grid)
+        n = r.choice((2, 2, 3))
+        x = smooth(r.randint(1, 2), r.randint(1, 2), *[r.randint(1, 5) for _ in range(n)])
+        grid = smooth(x.shape[0], *[r.randint(1, 4) for _ in range(n)], n) * r.choice((0.8, 3))
+        pad, align = r.choice(("zeros", "border", "reflection")), r.random() < 0.5
+        mode = r.choice(("bilinear", "nearest", "bicubic"))
+        o = opts(nearest=mode == "nearest" or None, bicubic=mode == "bicubic" or None, align_corners=align)
+        return Call(f"xt_grid_sample(x, g, .padding = XT_GRID_{pad.upper()}{o})",
+                    lambda x, g: F.grid_sample(x, g, mode, pad, align), ["x", "g"], x=x, g=grid)
     if kind == 2:
         h, w, align = r.randint(1, 5), r.randint(1, 5), r.random() < 0.5
         return Call(f"xt_affine_grid(t, {h}, {w}, {'true' if align else 'false'})",
                     lambda t: F.affine_grid(t, [t.shape[0], 1, h, w], align), ["t"], t=smooth(r.randint(1, 2), 2, 3))
-    k, s, p, d = [r.randint(1, 3), r.randint(1, 3)], r.randint(1, 2), r.randint(0, 2), r.randint(1, 2)
-    h, w, c = r.randint(5, 7), r.randint(5, 7), r.randint(1, 2)
-    o = opts(stride=s, padding=p, dilation=d)
+    k, h, w, c = [r.randint(1, 3), r.randint(1, 3)], r.randint(5, 7), r.randint(5, 7), r.randint(1, 2)
+    (s0, ss, s), (p0, ps, p), (d0, ds, d) = per_dim(2, 1, 2), per_dim(2, 1, 2), per_dim(2, 1, 2)
+    if r.random() < 0.3:
+        p0, ps, p = None, None, [0, 0]
+    o = opts(stride=s0, strides=ss, padding=p0, paddings=ps, dilation=d0, dilations=ds)
     if kind == 3:
         return Call(f"xt_unfold(x, {k[0]}, {k[1]}{o})", lambda x: F.unfold(x, k, d, p, s), ["x"],
                     x=smooth(r.randint(1, 2), c, h, w))
-    at = [(v + 2 * p - d * (q - 1) - 1) // s + 1 for v, q in zip((h, w), k)]
+    at = [(v + 2 * p[i] - d[i] * (k[i] - 1) - 1) // s[i] + 1 for i, v in enumerate((h, w))]
     return Call(f"xt_fold(x, {h}, {w}, {k[0]}, {k[1]}{o})", lambda x: F.fold(x, (h, w), k, d, p, s), ["x"],
                 x=smooth(r.randint(1, 2), c * k[0] * k[1], at[0] * at[1]))
 
@@ -772,11 +780,19 @@ def sequences():
     if kind == 1:
         mode = r.choice(("mean", "sum", "max"))
         i, table = ints(0, 5, r.randint(1, 3), r.randint(1, 4)), smooth(5, r.randint(1, 3))
-        if mode == "sum" and r.random() < 0.5:
-            return Call("xt_embedding_bag(i, t, XT_BAG_SUM, w)", lambda i, t, w: F.embedding_bag(
-                i, t, mode="sum", per_sample_weights=w), ["t", "w"], i=i, t=table, w=smooth(*i.shape))
-        return Call(f"xt_embedding_bag(i, t, XT_BAG_{mode.upper()}, (xt_tensor){{0}})",
-                    lambda i, t: F.embedding_bag(i, t, mode=mode), ["t"], i=i, t=table)
+        pad, last, inp, o = maybe(r.randint(-5, 4)), False, {}, ""
+        if r.random() < 0.6:
+            i, last = i.flatten(), r.random() < 0.4
+            ends = [0] + sorted(r.randint(0, len(i)) for _ in range(r.randint(0, 4))) + [len(i)] * last
+            inp["o"], o = torch.tensor(ends), ", .offsets = o"
+        w = "w" if mode == "sum" and r.random() < 0.5 else "(xt_tensor){0}"
+        if w == "w":
+            inp["w"] = smooth(*i.shape)
+        o += opts(padding_idx=pad, include_last_offset=last or None)
+        return Call(f"xt_embedding_bag(i, t, XT_BAG_{mode.upper()}, {w}{o})",
+                    lambda i, t, o=None, w=None: F.embedding_bag(i, t, o, mode=mode, per_sample_weights=w,
+                                                                 include_last_offset=last, padding_idx=pad),
+                    ["t"] + ["w"] * ("w" in inp), i=i, t=table, **inp)
     bins, lo, hi = r.randint(1, 6), -r.randint(1, 3), r.randint(1, 3)
     return Call(f"xt_histc(x, {bins}, {lo}, {hi})", lambda x: torch.histc(x, bins, lo, hi), [], x=rn(*shape(1, 2)))
 
@@ -941,12 +957,26 @@ def matrices():
         lambda: Call("xt_tensorinv(a, 1)", lambda a: torch.linalg.tensorinv(a, 1), ["a"], a=well(6).reshape(6, 2, 3)),
         lambda: Call("xt_tensorsolve(a, y)", torch.linalg.tensorsolve, ["a", "y"], a=well(6).reshape(2, 3, 6),
                      y=smooth(2, 3)),
-        lambda: Call("xt_cov(a)", torch.cov, ["a"], a=smooth(n, k + 2)),
+        cov,
         lambda: Call("xt_corrcoef(a)", torch.corrcoef, ["a"], a=smooth(n, k + 2)),
     ]
     c = r.choice(kinds)()
     c.tol = 1e-6
     return c
+
+
+def cov():
+    n, k = r.randint(1, 4), r.randint(1, 6)
+    a = smooth(*([n] if r.random() < 0.8 else []), k)
+    c = maybe(r.choice((0, 1, 2)))
+    inp = {}
+    if r.random() < 0.5:
+        inp["f"] = ints(1, 4, k)
+    if r.random() < 0.5:
+        inp["w"] = pos(k)
+    o = opts(correction=c, fweights="f" if "f" in inp else None, aweights="w" if "w" in inp else None)
+    return Call(f"xt_cov(a{o})", lambda a, f=None, w=None: torch.cov(a, correction=1 if c is None else c, fweights=f,
+                                                                    aweights=w), ["a"], a=a, **inp)
 
 
 # --- Fourier
@@ -968,9 +998,14 @@ def fourier():
     def split(z):
         return (z.real, z.imag) if z.is_complex() else z
     if name[-1] in "n2":
-        call = f"xt_{name}({arg}, {lst(axes)}{N})" if name[-1] == "n" else f"xt_{name}({arg}{N})"
         use = axes if name[-1] == "n" else (-2, -1)
-        run = lambda z: g(z, dim=use, norm=norm)
+        s = maybe([-1 if r.random() < 0.2 else r.randint(1, 6) for _ in use])
+        if s and name[-1] == "n" and r.random() < 0.3:
+            use = None
+        S = opts(s=s) + N
+        to = ", " + (lst(use) if use else "XT_ALL_AXES") if name[-1] == "n" else ""
+        call = f"xt_{name}({arg}{to}{S})"
+        run = lambda z: g(z, s, dim=use, norm=norm)
     else:
         call = f"xt_{name}({arg}, {a}{opts(n=n)}{N})"
         run = lambda z: g(z, n=n, dim=a, norm=norm)

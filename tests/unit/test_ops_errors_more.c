@@ -182,6 +182,13 @@ PARTS(tensor_split_axis, 0, xt_tensor_split(F(5), 4, 1, part))
 CASE(block_diag_rank, xt_block_diag(1, XT_TENSORS(F(1, 2, 3))))
 CASE(normalize_axis, xt_normalize(F(2), 1))
 CASE(cov_rank, xt_cov(F(2, 3, 4)))
+CASE(cov_weights, xt_cov(F(2, 3), .fweights = F(3)))
+CASE(grid_sample_volume, xt_grid_sample(F(1, 2, 3, 4, 5), F(1, 2, 2, 2, 3), .bicubic = true))
+CASE(unfold_pairs, xt_unfold(F(1, 1, 4, 4), 2, 2, .dilations = {1, 4}))
+CASE(fftn_sizes, xt_fftn(F(2, 2), XT_AXES(0, 1), .s = {3}))
+CASE(embedding_bag_offsets, xt_embedding_bag(LABELS(2, 2), F(3, 3), XT_BAG_SUM, (T){0}, .offsets = LABELS(2)))
+CASE(embedding_bag_padding, xt_embedding_bag(LABELS(2, 2), F(3, 3), XT_BAG_SUM, (T){0}, .padding_idx = 3))
+CASE(antialias_rank, xt_interpolate(F(1, 1, 4), .scale = 2, .mode = XT_LINEAR, .antialias = true))
 CASE(trapezoid_axis, xt_trapezoid(F(3), 1, 1))
 CASE(fold_places, xt_fold(F(1, 4, 5), 3, 3, 2, 2))
 CASE(masked_scatter_dtype, xt_masked_scatter(F(2), TRUTH, LABELS(2)))
@@ -352,6 +359,13 @@ static const row rows[] = {
     ROW(block_diag_rank, "tensor 0 is [1,2,3]: two dims at most"),
     ROW(normalize_axis, "xt_normalize: axis 1 of [2]"),
     ROW(cov_rank, "xt_cov: x [2,3,4]: [variables,samples]"),
+    ROW(cov_weights, "xt_cov: .fweights f32 [3] for x f32 [2,3]: integers, one for each sample"),
+    ROW(grid_sample_volume, ".bicubic = true for x [1,2,3,4,5]: it is for [N,C,H,W]"),
+    ROW(unfold_pairs, "xt_unfold: x [1,1,4,4], kernel 2x2, .stride 1, .padding 0, .dilations {1, 4}"),
+    ROW(fftn_sizes, "xt_fftn: 1 sizes in .s for 2 axes of x [2,2]"),
+    ROW(embedding_bag_offsets, ".offsets i64 [2] for indices [2,2]: integers [B]"),
+    ROW(embedding_bag_padding, "xt_embedding_bag: .padding_idx = 3; the 3 rows"),
+    ROW(antialias_rank, ".antialias = true for x [1,1,4]: it is for [N,C,H,W]"),
     ROW(trapezoid_axis, "xt_trapezoid: axis 1 of [3]"),
     ROW(fold_places, "xt_fold: x [1,4,5] to 3x3, kernel 2x2, .stride 1, .padding 0, .dilation 1: x must be [N, C KH "
                      "KW, places], and there are 4 places"),
