@@ -68,7 +68,7 @@ static bool in_step_of_loop(const lazy_ctx *c) {
 
 /* What xt_backward was called for, and what was on the way to it as one number: a loss that was divided for it. */
 static bool is_loss(const lazy_slot *s) {
-    return s->is_loss || (s->value->type->count == 1 && lazy_v_needs_grad(s->value));
+    return s->is_loss || (s->value->type->count == 1 && lazy_v_needs_grad(s->value) && !s->of_update);
 }
 
 /* The batch is used again, and so are arrays and what was computed in the step before, where two files are written one
