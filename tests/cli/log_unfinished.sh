@@ -10,6 +10,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 cat >"$tmp/ends.c" <<'C'
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xtrain/xtrain.h>
 static float x[64][2], y[64][1];
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 1); }
@@ -46,6 +47,7 @@ static int train(int rank, void *arg) {
     }
     if (strcmp(how, "picture") == 0) xt_log_image("p", xt_full(0.5, XT_F32, 4, 4)); /* picture */
     if (strcmp(how, "twice") == 0) xt_finish();
+    while (strcmp(how, "callback") == 0) pause(); /* two threads must not call exit */
     return strcmp(how, "finished") == 0 ? xt_finish() : 0;
 }
 int main(int argc, char **argv) { return argc > 2 ? xt_launch(train, argv[1]) : train(0, argv[1]); }

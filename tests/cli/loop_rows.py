@@ -28,6 +28,9 @@ static xt_tensor one(int v) {
     float f = (float)v;
     return xt_from_array(&f, XT_F32, 1);
 }
+static xt_tensor made(int v) { /* by the step's program */
+    return xt_add(one(v), xt_mul_scalar(xt_module_find(modules[0], "w"), 0));
+}
 static void end(void) {
     if (marks) xt_mark_step();
 }
@@ -69,8 +72,9 @@ class Program:
         self.text = "\n".join(self.loop(k, shared) for k in range(self.loops))
 
     def call(self, name):
-        tensor = self.r.random() < 0.4
-        return ('xt_log("%s", one(++n)%s);' if tensor else 'xt_log_value("%s", ++n%s);') % (name, self.options[name])
+        what = self.r.choice(['xt_log("%s", one(++n)%s);', 'xt_log("%s", made(++n)%s);', 'xt_log_value("%s", ++n%s);',
+                              'xt_log_value("%s", ++n%s);'])
+        return what % (name, self.options[name])
 
     def log(self, names=("t0", "t1", "t2", "t3")):
         name = self.r.choice(names)

@@ -198,6 +198,11 @@ typedef struct event {
     bool makes; /* a slot, that before which the step is then */
 } event;
 
+/* What lives on from earlier steps was no event of this one. */
+static bool is_event(const lazy_ctx *c, const lazy_slot *s) {
+    return counts(s) && s->step >= c->step;
+}
+
 /* Steps over the event before `at`, but not beyond `least`. */
 static event step_back(const lazy_ctx *c, const lazy_iteration *it, place *at, place least) {
     while (at->slots > least.slots || at->calls > least.calls) {
@@ -207,7 +212,7 @@ static event step_back(const lazy_ctx *c, const lazy_iteration *it, place *at, p
             if (call->begin == call->end) return (event){call->at, false};
         } else if (at->slots == least.slots)
             at->calls--;
-        else if (counts(made(c, --at->slots)))
+        else if (is_event(c, made(c, --at->slots)))
             return (event){place_made(c, it, at->slots), true};
     }
     return (event){{0}, false};
