@@ -51,6 +51,7 @@ for p in $plugins; do
         bash "$root/tests/conformance/run.sh" "$root/tests/conformance/programs" "$p"
     for t in "$BUILD"/test_device_exec "$BUILD"/test_lazy_*; do
         [ -f "$t" ] && [ -x "$t" ] || continue
+        case $t in */test_lazy_loops_in_row) continue ;; esac # hundreds of programs, for what no device has a part in
         k=$((k + 1))
         [ -n "${PLUGIN_TURNS:-}" ] && [ $((k % n_plugins)) != 0 ] && continue
         check "$name: $(basename "$t")" env XT_TEST_PLUGIN="$p" XT_DEVICE="$p" "$t"
