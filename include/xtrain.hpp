@@ -332,8 +332,8 @@ XT_HPP_OPERATOR_(>, xt_gt)
 XT_HPP_OPERATOR_(>=, xt_ge)
 #undef XT_HPP_OPERATOR_
 /* of each element */
-inline tensor operator-(const tensor &x) {
-    return x.neg();
+inline tensor operator-(operand x) {
+    return xt_neg_at(&x.at, x.t);
 }
 
 /* --- Making tensors, and functions of several --- */

@@ -17,7 +17,7 @@ done
 check "what stands above a declaration is its description" \
     grep -q 'A grid of n grey images' "$tmp/docs/html/plot_8h.html"
 check "what stands behind a field is the field's" \
-    grep -q 'samples in this batch on this rank' "$tmp/docs/html/structxt__batch.html"
+    grep -q 'samples of x, padding not counted' "$tmp/docs/html/structxt__batch.html"
 check "what stands on a macro's own line is the macro's" \
     grep -q 'a gamma distribution' "$tmp/docs/html/distributions_8h.html"
 grep -B14 '#define xt_sgd(' "$tmp/docs/source/xtrain/optim.h" >"$tmp/sgd"
