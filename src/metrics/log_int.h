@@ -69,6 +69,8 @@ typedef struct log_set { /* one stage */
     const void *loader, *first_loader;
     log_moment noted; /* a plain loop's, at the newest value */
     bool pass_over; /* of a plain loop: its epoch's row is due at the next boundary */
+    size_t first_call; /* of a pass of it: lazy_call_noted of its first value, */
+    int64_t first_step; /* in this step */
 } log_set;
 typedef struct log_given { /* a value logged between steps; metric.at: its row in what is sent */
     log_metric metric;

@@ -143,14 +143,21 @@ void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates, b
     size_t over = over_first(set, BY_PLACE);
     if (over) log_record_round(set, over);
     bool both = is_pending(set, metric); /* of the iteration that goes on, twice: a micro-batch */
-    if (set != &e->sets[LOG_TRAIN])
+    if (set != &e->sets[LOG_TRAIN]) {
+        if (set->pass_over && updates != now && over) end_pass(e, LOG_VALIDATE); /* an update lies between the two */
         set->window_begins = !within_batch();
-    else if (updates != now || ((ahead || both) && now > e->seen_steps)) {
+    } else if (updates != now || ((ahead || both) && now > e->seen_steps)) {
         /* logged behind the update of its iteration, or before it; what is there twice is of the next iteration */
         e->seen_steps = updates > e->seen_steps ? updates : now;
         end_window(e, e->seen_steps);
     }
     if (both) log_record_round(set, set->n_pending);
+}
+
+/* The pass is of the iteration that goes on, all of it. */
+static bool pass_goes_on(const log_set *set, int64_t calls) {
+    if (set->first_step != lazy_step() || set->first_call == SIZE_MAX) return false;
+    return calls == BY_PLACE ? lazy_call_is_ahead(set->first_call) : set->first_call >= (size_t)calls;
 }
 
 /* What was noted before call number `calls`, or BY_PLACE, is of an iteration that is over. */
@@ -162,7 +169,7 @@ static void come_round(log_engine *e, int64_t calls) {
     int64_t now = lazy_loop_steps();
     if (now != e->seen_steps) end_window(e, e->seen_steps = now); /* else a round has ended it */
     log_set *validation = &e->sets[LOG_VALIDATE];
-    if (!validation->pass_over) return;
+    if (!validation->pass_over || pass_goes_on(validation, calls)) return;
     end_pass(e, LOG_VALIDATE);
     validation->pass_over = validation->n_pending > 0; /* that of the iteration that goes on */
 }

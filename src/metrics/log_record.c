@@ -322,6 +322,7 @@ static void note_in_step(log_engine *e, const xt_src *src, const char *name, not
         log_again(src, m, before, &p);
         return;
     }
+    if (set->epoch_begins && !set->n_pending) set->first_call = p.call, set->first_step = lazy_step();
     if (VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) return;
     log_pending_drop(&p);
     lazy_fail(status_oom(sizeof p, "a logged value"));
