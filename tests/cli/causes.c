@@ -1,14 +1,5 @@
-/* Each cause of a compile or an execution, provoked alone: causes NAME. The lines that reports must name carry a mark
- * (causes.sh looks them up). */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <xtrain/xtrain.h>
-
-static float numbers[64] = {3, 1, 4, 1, 5, 9, 2, 6};
-static xt_tensor some(int n) {
-    return xt_from_data(numbers, XT_F32, 1, ((const int64_t[]){n}));
-}
+/* Causes of steps: shapes, numbers, ops, outputs, modes, loaders and logs; and main. */
+#include "causes.h"
 
 static void first_time(void) {
     xt_when_ready(xt_exp(some(8)), NULL, NULL);
@@ -222,27 +213,6 @@ static void evicted(void) {
     }
 }
 
-static void read_early(void) {
-    for (int i = 0; i < 2; i++) {
-        xt_tensor s = xt_sum(some(8));
-        double v = xt_item(s); /* @read */
-        xt_when_ready(xt_mul(s, s), NULL, NULL);
-        if (v < 0) puts("never");
-        xt_mark_step();
-    }
-}
-
-/* Each is a value that is read, whatever the other one of the line is. */
-static void read_two(void) {
-    double sum = 0;
-    for (int i = 0; i < 2; i++) {
-        xt_tensor x = xt_reshape(some(16), 8, 2);
-        sum += xt_item(xt_sum(xt_log_e(xt_add(x, 1)))) + xt_item(xt_sum(xt_cast(xt_gt(x, 0.5), XT_F32))); /* @two */
-        xt_mark_step();
-    }
-    printf("%g\n", sum);
-}
-
 /* What a size leaves of the correction is no number of the program's. */
 static void deviation(void) {
     for (int i = 0; i < 3; i++) {
@@ -273,10 +243,6 @@ static void print(void) {
     }
 }
 
-static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
-    return user ? x : xt_linear(m, "fc", x, 3);
-}
-
 /* A number that one of two ways through the step does not need becomes data, in front of the learning rate. */
 static void unneeded(void) {
     xt_module *m = xt_module_new(net, NULL);
@@ -304,10 +270,6 @@ static void checkpoint(void) {
     }
 }
 
-static void backward(xt_module *m, int n) {
-    xt_backward(xt_mean(xt_square(xt_forward(m, xt_reshape(some(2 * n), n, 2)))));
-}
-
 /* An evaluation first: its mode is none of the micro-batches'. */
 static void micro_batches(void) {
     xt_module *m = xt_module_new(net, NULL);
@@ -332,14 +294,6 @@ static void another_step(void) {
     xt_mark_step();
     xt_assign(state, xt_mul_scalar(state, 2)); /* @assigned */
     xt_mark_step();
-}
-
-static void read_shapes(void) {
-    for (int n = 8; n > 6; n--) {
-        xt_tensor x = some(n); /* a read of another size each time */
-        xt_item(xt_sum(x)); /* @sized */
-        xt_mark_step();
-    }
 }
 
 /* What the build recorded is no part of the loop's first step. */
@@ -381,28 +335,6 @@ static void no_boundary(void) {
         xt_backward(l);
         xt_optimizer_step(sgd);
         xt_item(l);
-    }
-}
-
-static void assigns(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
-    for (int i = 0; i < 3; i++) {
-        backward(m, 8);
-        xt_optimizer_step(sgd);
-        if (i == 1) xt_assign(xt_module_find(m, "fc.bias"), xt_zeros(XT_F32, 3)); /* @assign */
-        xt_mark_step();
-    }
-}
-
-static void momentum_begins(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
-    for (int i = 0; i < 3; i++) {
-        backward(m, 8);
-        if (i == 1) xt_optimizer_set_momentum(sgd, 0.9); /* @momentum */
-        xt_optimizer_step(sgd);
-        xt_mark_step();
     }
 }
 
@@ -462,32 +394,6 @@ static void loader(void) {
         xt_when_ready(xt_sum(b.x), NULL, NULL);
 }
 
-/* --- what a first step has and the others have not --- */
-static void train_on(xt_module *m, xt_optimizer *o, xt_tensor x) {
-    xt_backward(xt_mean(xt_square(xt_forward(m, x))));
-    xt_optimizer_step(o);
-}
-
-static void carried(xt_tensor state) {
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
-    for (int i = 0; i < 4; i++) {
-        xt_tensor x = xt_tanh(xt_add(xt_reshape(some(16), 8, 2), state));
-        train_on(m, sgd, x);
-        xt_tensor next = xt_keep(xt_detach(x)); /* @carry */
-        xt_drop(state);
-        state = next;
-        xt_mark_step();
-    }
-}
-
-static void carried_zeros(void) {
-    carried(xt_keep(xt_zeros(XT_F32, 8, 2))); /* @zeros */
-}
-static void carried_data(void) {
-    carried(xt_keep(xt_from_data(numbers, XT_F32, 2, ((const int64_t[]){8, 2}))));
-}
-
 static void list_grows(void) {
     xt_tensor all[4];
     for (int i = 0; i < 4; i++) {
@@ -508,152 +414,6 @@ static void loop_grows(void) {
     }
 }
 
-/* --- optimizers, layers, powers --- */
-static void other_optimizer(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *o = xt_adam(m, .lr = 0.1); /* @adam */
-    for (int i = 0; i < 3; i++) {
-        if (i == 1) {
-            xt_optimizer_free(o);
-            o = xt_sgd(m, .lr = 0.1, .momentum = 0.9); /* @sgd */
-        }
-        train_on(m, o, xt_reshape(some(16), 8, 2));
-        xt_mark_step();
-    }
-}
-
-static xt_tensor deeper(xt_module *m, xt_tensor x, void *user) {
-    const int *deep = user;
-    if (*deep) x = xt_linear(m, "mid", x, 2); /* @mid */
-    return xt_linear(m, "fc", x, 3);
-}
-
-static void new_layer(void) {
-    int deep = 0;
-    xt_module *m = xt_module_new(deeper, &deep);
-    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
-    for (; deep < 2; deep++) {
-        train_on(m, sgd, xt_reshape(some(16), 8, 2));
-        xt_mark_step();
-    }
-}
-
-static void low_rank(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
-    for (int i = 0; i < 2; i++) {
-        if (i) xt_lora(m, "fc.weight", .r = 1); /* @lora */
-        train_on(m, sgd, xt_reshape(some(16), 8, 2));
-        xt_mark_step();
-    }
-}
-
-/* To the power of 1 there is no op. */
-static void power(void) {
-    for (int i = 1; i < 4; i++) {
-        xt_when_ready(xt_exp(xt_pow(some(8), i)), NULL, NULL); /* @power */
-        xt_mark_step();
-    }
-}
-
-static void norm_type(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
-    for (int i = 0; i < 5; i++) {
-        backward(m, 8);
-        xt_clip_grad_norm(sgd, 1, .norm_type = 1.5 + i); /* @norm */
-        xt_optimizer_step(sgd);
-        xt_mark_step();
-    }
-    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
-}
-
-/* The first values, and any decay. */
-static void average(void) {
-    xt_module *m = xt_module_new(net, NULL), *mean = xt_ema(m);
-    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
-    for (int i = 0; i < 5; i++) {
-        train_on(m, sgd, xt_reshape(some(16), 8, 2));
-        xt_ema_update(mean, m, i / 4.0);
-        xt_mark_step();
-    }
-    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
-}
-
-/* Numbers that begin at, or come back to, one that needs no op: one program more, then none. */
-static xt_tensor with_option(int which, xt_module *m, xt_tensor x, double v) {
-    xt_tensor row = xt_from_array(numbers, XT_F32, 4), grid = xt_reshape(x, 1, 4, 4);
-    switch (which) {
-    case 0: return xt_addmv(row, x, row, v, 2);
-    case 1: return xt_addmv(row, x, row, 2, v);
-    case 2: return xt_addr(x, row, row, v, 1 - v);
-    case 3: return xt_addmm(x, x, x, .alpha = v, .beta = 1 - v);
-    case 4: return xt_mul(x, xt_range(v, v + 3.5, 1, XT_F32));
-    case 5: return xt_add(x, xt_range(0, 3.5 * (v + 1), v + 1, XT_F32));
-    case 6: return xt_scaled_dot_product_attention(grid, grid, grid, .dropout = v / 4);
-    case 7: return xt_self_attention(m, "a", grid, .heads = 2, .dropout = v / 4);
-    default: return xt_multihead_attention(m, "b", grid, grid, grid, .heads = 2, .dropout = v / 4);
-    }
-}
-
-static xt_tensor numbered(xt_module *m, xt_tensor x, void *user) {
-    static const double values[] = {0, 1, 2, 0.5, 0, 3, 1, 0.25};
-    const int *at = user;
-    return xt_sum(with_option(at[0], m, x, values[at[1]]));
-}
-
-static void beginnings(void) {
-    unsetenv("XT_DEBUG");
-    for (int which = 0; which < 9; which++) {
-        int at[2] = {which, 0};
-        xt_module *m = xt_module_new(numbered, at);
-        int64_t before = xt_counter("compiles");
-        for (; at[1] < 8; at[1]++) {
-            xt_when_ready(xt_forward(m, xt_reshape(some(16), 4, 4)), NULL, NULL);
-            xt_mark_step();
-        }
-        xt_wait();
-        printf("option %d: %lld\n", which, (long long)(xt_counter("compiles") - before));
-    }
-}
-
-/* --- reads of a step that nothing ends --- */
-static void open_step(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
-    for (int i = 0; i < 2; i++) {
-        train_on(m, sgd, xt_reshape(some(16), 8, 2));
-        xt_item(xt_sum(xt_module_find(m, "fc.weight"))); /* @open */
-    }
-}
-
-static void open_state(void) {
-    unsetenv("XT_DEBUG");
-    xt_tensor state = xt_state("state", XT_F32, 8);
-    for (int i = 0; i < 12; i++) {
-        xt_assign(state, xt_add(xt_sin(state), some(8)));
-        xt_item(xt_sum(state)); /* @decoded */
-    }
-}
-
-/* Which numbers an op is made with, and not a shape. */
-static void places_read(void) {
-    unsetenv("XT_DEBUG");
-    for (int i = 0; i < 12; i++) xt_item(xt_sum(xt_exp(xt_slice(some(24), 0, i, i + 4)))); /* @window */
-}
-
-static xt_tensor doubled(const xt_tensor *in, int n, void *user) {
-    (void)n;
-    (void)user;
-    return xt_mul_scalar(xt_exp(in[0]), 2);
-}
-
-/* The first read of what a compiled function gave is no other one. */
-static void behind_call(void) {
-    xt_step *step = xt_compile(doubled);
-    xt_item(xt_sum(xt_call(step, some(8)))); /* @behind */
-}
-
 /* --- inputs that one step has more --- */
 /* The arrays behind it are the same ones. */
 static void own_array(void) {
@@ -661,15 +421,6 @@ static void own_array(void) {
         xt_tensor x = xt_exp(xt_from_array(numbers, XT_F32, 4, 3));
         if (i) x = xt_add(x, xt_from_array(numbers, XT_F32, 3)); /* @own */
         xt_when_ready(xt_mul(x, xt_from_array(numbers, XT_F32, 4, 1)), NULL, NULL); /* @common */
-        xt_mark_step();
-    }
-}
-
-static void own_array_of_read(void) {
-    for (int i = 0; i < 2; i++) {
-        xt_tensor x = xt_exp(xt_from_array(numbers, XT_F32, 4, 3));
-        if (i) x = xt_add(x, xt_from_array(numbers, XT_I64, 3)); /* @own_read */
-        xt_item(xt_sum(xt_mul(x, xt_from_array(numbers, XT_F32, 4, 1))));
         xt_mark_step();
     }
 }
@@ -736,68 +487,6 @@ static void modules_in_turn(void) {
     }
 }
 
-/* --- values that are read under other switches --- */
-static xt_tensor dropped(xt_module *m, xt_tensor x, void *user) {
-    (void)user;
-    return xt_linear(m, "fc", xt_dropout(xt_sub(m, "drop", -1), x, 0.25), 3);
-}
-
-static void read_mode(void) {
-    xt_module *m = xt_module_new(dropped, NULL);
-    for (int i = 0; i < 2; i++) {
-        if (i) xt_eval(xt_sub(m, "drop", -1)); /* @read_mode */
-        xt_item(xt_sum(xt_forward(m, xt_reshape(some(16), 8, 2))));
-        xt_mark_step();
-    }
-}
-
-/* A mode that the value has nothing of. */
-static void read_beside_mode(void) {
-    xt_module *m = xt_module_new(dropped, NULL);
-    for (int i = 0; i < 2; i++) {
-        if (i) xt_eval(xt_sub(m, "drop", -1));
-        xt_when_ready(xt_forward(m, xt_reshape(some(16), 8, 2)), NULL, NULL);
-        xt_item(xt_sum(xt_exp(some(8 - i))));
-        xt_mark_step();
-    }
-}
-
-/* The program of the read is no evaluation yet. */
-static void evaluation_read(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
-    backward(m, 8);
-    xt_optimizer_step(sgd);
-    xt_mark_step();
-    xt_eval(m);
-    xt_tensor y = xt_sum(xt_forward(m, xt_reshape(some(16), 8, 2)));
-    xt_item(y);
-    xt_when_ready(xt_exp(y), NULL, NULL);
-    xt_mark_step();
-}
-
-static void read_cast(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    for (int i = 0; i < 2; i++) {
-        if (i) xt_autocast_begin(XT_BF16); /* @read_cast */
-        xt_tensor y = xt_forward(m, xt_reshape(some(16), 8, 2));
-        if (i) xt_autocast_end();
-        xt_item(xt_sum(y));
-        xt_mark_step();
-    }
-}
-
-static void read_window(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
-    for (int i = 0; i < 4; i++) {
-        backward(m, 8);
-        xt_item(xt_sum(xt_grad(xt_module_find(m, "fc.bias"))));
-        if (i % 2) xt_optimizer_step(sgd);
-        xt_mark_step();
-    }
-}
-
 /* --- slices of other lengths --- */
 static void lengths(void) {
     for (int i = 0; i < 12; i++) {
@@ -810,10 +499,6 @@ static void lengths(void) {
 static void lengths_told(void) {
     unsetenv("XT_DEBUG");
     lengths();
-}
-
-static void lengths_read(void) {
-    for (int i = 0; i < 3; i++) xt_item(xt_sum(xt_exp(xt_slice(some(16), 0, 0, 5 + i)))), xt_mark_step(); /* @long */
 }
 
 /* --- loaders and logs --- */
@@ -836,145 +521,6 @@ static void log_names(void) {
         xt_log(name, xt_sum(some(8))); /* @named */
         xt_mark_step();
     }
-}
-
-/* --- parameters that stop to learn --- */
-static void frozen_by(xt_optimizer *o, xt_module *m) {
-    for (int i = 0; i < 7; i++) {
-        if (i == 2) xt_freeze(m, "*.bias"); /* @freeze */
-        if (i > 2 && i < 5) xt_freeze(m, "fc.bias"); /* it is already */
-        if (i == 5) xt_unfreeze(m, "fc.*"); /* @unfreeze */
-        train_on(m, o, xt_reshape(some(16), 8, 2));
-        xt_mark_step();
-    }
-    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
-}
-
-static void frozen_sgd(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    frozen_by(xt_sgd(m, .lr = 0.1), m);
-}
-/* What is frozen and given back is trained as before: the next cause is not that. */
-static void frozen_then_shape(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *o = xt_sgd(m, .lr = 0.1);
-    for (int i = 0; i < 6; i++) {
-        if (i == 2) xt_freeze(m, "*.bias");
-        if (i == 3) xt_unfreeze(m, "*");
-        train_on(m, o, i < 5 ? xt_reshape(some(16), 8, 2) : xt_reshape(some(12), 6, 2));
-        xt_mark_step();
-    }
-    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
-}
-static void frozen_momentum(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    frozen_by(xt_sgd(m, .lr = 0.1, .momentum = 0.9), m);
-}
-static void frozen_adam(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    frozen_by(xt_adam(m, .lr = 0.1), m);
-}
-
-static void two_frozen(void) {
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *o = xt_adam(m, .lr = 0.1);
-    for (int i = 0; i < 4; i++) {
-        if (i == 2) {
-            xt_freeze(m, "fc.bias");
-            xt_requires_grad(xt_module_find(m, "fc.weight"), false); /* @no_grad */
-            xt_requires_grad(xt_module_find(m, "fc.bias"), true);
-            xt_requires_grad(xt_module_find(m, "fc.bias"), true); /* it is already */
-        }
-        train_on(m, o, xt_reshape(some(16), 8, 2));
-        xt_mark_step();
-    }
-}
-
-/* --- states --- */
-/* Both come in each time, and one of them goes out. */
-static void states_in_turn(void) {
-    xt_tensor a = xt_state("first", XT_F32, 4), b = xt_state("second", XT_F32, 4);
-    for (int i = 0; i < 6; i++) {
-        xt_tensor v = xt_add(xt_mul_scalar(a, 0.9), b);
-        if (i % 2)
-            xt_assign(b, v); /* @odd */
-        else
-            xt_assign(a, v); /* @even */
-        xt_mark_step();
-    }
-}
-
-static void shapes_in_turn(void) {
-    xt_tensor a = xt_state("first", XT_F32, 4), b = xt_state("second", XT_F32, 8);
-    for (int i = 0; i < 6; i++) {
-        if (i % 2)
-            xt_assign(b, xt_exp(some(8))); /* @second */
-        else
-            xt_assign(a, xt_exp(some(4))); /* @narrow */
-        xt_mark_step();
-    }
-}
-
-static void more_states(void) {
-    xt_tensor a = xt_state("first", XT_F32, 4), b = xt_state("second", XT_F32, 4);
-    for (int i = 0; i < 3; i++) {
-        xt_assign(a, xt_exp(some(4)));
-        if (i == 1) xt_assign(b, xt_sin(some(4))); /* @also */
-        xt_mark_step();
-    }
-}
-
-static void fewer_states(void) {
-    xt_tensor a = xt_state("first", XT_F32, 4), b = xt_state("second", XT_F32, 4);
-    for (int i = 0; i < 3; i++) {
-        xt_assign(a, xt_exp(some(4)));
-        if (i != 1) xt_assign(b, xt_sin(some(4))); /* @not */
-        xt_mark_step();
-    }
-}
-
-/* The average begins in the step in which it is updated, too. */
-static void average_later(void) {
-    xt_module *m = xt_module_new(net, NULL), *mean = NULL;
-    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
-    for (int i = 0; i < 5; i++) {
-        train_on(m, sgd, xt_reshape(some(16), 8, 2));
-        if (i == 2) mean = xt_ema(m); /* @ema */
-        if (i >= 2) xt_ema_update(mean, m, 0.9);
-        xt_mark_step();
-    }
-}
-
-static void states_swapped(void) {
-    xt_tensor a = xt_state("first", XT_F32, 4), b = xt_state("second", XT_F32, 4);
-    for (int i = 0; i < 4; i++) {
-        xt_tensor e = xt_exp(some(4)), s = xt_sin(some(4));
-        xt_assign(a, i % 2 ? e : s);
-        xt_assign(b, i % 2 ? s : e); /* @swap */
-        xt_mark_step();
-    }
-}
-
-/* --- what is no read, and what comes behind the end --- */
-static char told[1 << 16];
-static void hear(xt_severity severity, const char *text, size_t n, void *user) {
-    (void)severity, (void)user;
-    size_t have = strlen(told);
-    if (have + n < sizeof told) memcpy(told + have, text, n), told[have + n] = 0;
-}
-
-static void eager_reads(void) {
-    setenv("XT_DEBUG", "eager", 1);
-    xt_set_sink(hear, NULL);
-    xt_module *m = xt_module_new(deeper, &(int){1});
-    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
-    for (int n = 4; n < 16; n++) {
-        train_on(m, sgd, xt_exp(xt_sin(xt_cos(xt_reshape(some(2 * n), n, 2)))));
-        xt_mark_step();
-    }
-    xt_set_sink(NULL, NULL);
-    bool reads = strstr(told, "reads in a row") || strstr(told, "reads a value");
-    printf("eager told %s of reads\n", reads ? told : "nothing");
 }
 
 static void behind_the_end(void) {
@@ -1002,102 +548,66 @@ static void finish(void) {
     xt_when_ready(xt_exp(some(8)), NULL, NULL);
 }
 
+static const cause causes[] = {{"first", first_time},
+                               {"shape", shape},
+                               {"dims", two_dims},
+                               {"trained", trained},
+                               {"logged", logged},
+                               {"constant", constant},
+                               {"flag", flag},
+                               {"mode", mode},
+                               {"states", states},
+                               {"dtype", dtype},
+                               {"cast_in", new_cast},
+                               {"axis", axis},
+                               {"place", place},
+                               {"order", order},
+                               {"evicted", evicted},
+                               {"unneeded", unneeded},
+                               {"deviation", deviation},
+                               {"since", data_since},
+                               {"print", print},
+                               {"checkpoint", checkpoint},
+                               {"loader", loader},
+                               {"wait", explicit_sync},
+                               {"micro", micro_batches},
+                               {"assigned", another_step},
+                               {"built", built},
+                               {"row", row},
+                               {"sampled", sampled},
+                               {"endless", no_boundary},
+                               {"bound", bound},
+                               {"cut", cut},
+                               {"h0", first_state},
+                               {"cell", first_state_of_cell},
+                               {"list", list_grows},
+                               {"loop", loop_grows},
+                               {"own_array", own_array},
+                               {"own_kept", own_kept},
+                               {"either", either},
+                               {"more_shorter", more_and_shorter},
+                               {"other_loss", other_loss},
+                               {"modules", modules_in_turn},
+                               {"lengths", lengths},
+                               {"lengths_told", lengths_told},
+                               {"loaders", two_loaders},
+                               {"names", log_names},
+                               {"put", put},
+                               {"roll", roll},
+                               {"scale", scale_within},
+                               {"scaled", scale_sizes},
+                               {"turns", quarter_turns},
+                               {"along", along},
+                               {"behind_end", behind_the_end},
+                               {"dead", dead_tensor},
+                               {"end", finish},
+                               {NULL, NULL}};
+
 int train(const char *what) {
-    static const struct {
-        const char *name;
-        void (*fn)(void);
-    } all[] = {{"first", first_time},
-               {"shape", shape},
-               {"dims", two_dims},
-               {"trained", trained},
-               {"logged", logged},
-               {"constant", constant},
-               {"flag", flag},
-               {"mode", mode},
-               {"states", states},
-               {"dtype", dtype},
-               {"cast_in", new_cast},
-               {"axis", axis},
-               {"place", place},
-               {"order", order},
-               {"evicted", evicted},
-               {"read", read_early},
-               {"read_two", read_two},
-               {"unneeded", unneeded},
-               {"deviation", deviation},
-               {"since", data_since},
-               {"print", print},
-               {"checkpoint", checkpoint},
-               {"loader", loader},
-               {"wait", explicit_sync},
-               {"micro", micro_batches},
-               {"assigned", another_step},
-               {"read_shape", read_shapes},
-               {"built", built},
-               {"row", row},
-               {"sampled", sampled},
-               {"endless", no_boundary},
-               {"assign", assigns},
-               {"momentum", momentum_begins},
-               {"bound", bound},
-               {"cut", cut},
-               {"h0", first_state},
-               {"cell", first_state_of_cell},
-               {"carried", carried_zeros},
-               {"carried_data", carried_data},
-               {"list", list_grows},
-               {"loop", loop_grows},
-               {"optimizer", other_optimizer},
-               {"layer", new_layer},
-               {"lora", low_rank},
-               {"power", power},
-               {"norm_type", norm_type},
-               {"average", average},
-               {"beginnings", beginnings},
-               {"open", open_step},
-               {"open_state", open_state},
-               {"places", places_read},
-               {"behind", behind_call},
-               {"own_array", own_array},
-               {"own_read", own_array_of_read},
-               {"own_kept", own_kept},
-               {"either", either},
-               {"more_shorter", more_and_shorter},
-               {"other_loss", other_loss},
-               {"modules", modules_in_turn},
-               {"read_mode", read_mode},
-               {"beside_mode", read_beside_mode},
-               {"evaluation", evaluation_read},
-               {"read_cast", read_cast},
-               {"read_window", read_window},
-               {"lengths", lengths},
-               {"lengths_told", lengths_told},
-               {"lengths_read", lengths_read},
-               {"loaders", two_loaders},
-               {"names", log_names},
-               {"freeze_sgd", frozen_sgd},
-               {"freeze_momentum", frozen_momentum},
-               {"freeze_shape", frozen_then_shape},
-               {"freeze_adam", frozen_adam},
-               {"two_frozen", two_frozen},
-               {"in_turn", states_in_turn},
-               {"shapes_in_turn", shapes_in_turn},
-               {"more_states", more_states},
-               {"fewer_states", fewer_states},
-               {"average_later", average_later},
-               {"swapped", states_swapped},
-               {"put", put},
-               {"roll", roll},
-               {"scale", scale_within},
-               {"scaled", scale_sizes},
-               {"turns", quarter_turns},
-               {"along", along},
-               {"eager", eager_reads},
-               {"behind_end", behind_the_end},
-               {"dead", dead_tensor},
-               {"end", finish}};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (strcmp(what, all[i].name) == 0) all[i].fn();
+    const cause *const lists[] = {causes, causes_reads, causes_learning};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        for (const cause *c = lists[i]; c->name; c++)
+            if (strcmp(what, c->name) == 0) c->fn();
     if (strcmp(what, "new") == 0) live(0, 1);
     if (strcmp(what, "lost") == 0) live(1, 0);
     return xt_finish(); /* @end */

@@ -5,7 +5,7 @@ set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export XT_SUMMARY=off XT_STATUS_DIR=$tmp/status XT_CACHE=off XT_DEBUG=compile
-source=$root/tests/cli/causes.c
+sources=$(ls "$root"/tests/cli/causes{,_reads,_learning}.c)
 cat >"$tmp/host.c" <<'C'
 #include <dlfcn.h>
 int main(int argc, char **argv) {
@@ -21,16 +21,18 @@ build() { # build OUT FLAGS...
     cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$@" -I"$root/include" -o "$tmp/$out" \
         -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
 }
-build o2 -O2 -no-pie "$source"
-build g1 -O2 -g1 "$source"
-build stripped -O2 "$source" && strip "$tmp/stripped"
-build pie -O2 -fPIE -pie "$source"
-build causes.so -O2 -fPIC -shared -DNO_MAIN "$source"
+build o2 -O2 -no-pie $sources
+build g1 -O2 -g1 $sources
+build stripped -O2 $sources && strip "$tmp/stripped"
+build pie -O2 -fPIE -pie $sources
+build causes.so -O2 -fPIC -shared -DNO_MAIN $sources
 # shellcheck disable=SC2086
 cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$tmp/host.c" -o "$tmp/dlopened" -ldl
 
-line() { grep -n "@$1 " "$source" | cut -d: -f1; }
-at() { echo "causes.c:$(line "$1")"; }
+# MARK FILE:LINE, the longest mark first: one may begin as another
+# shellcheck disable=SC2086
+marks=$(grep -nowE '@[a-z_0-9]+' $sources "$root/tests/cli/causes.h" |
+    awk -F: '{ n = split($1, path, "/"); print length($3), substr($3, 2), path[n] ":" $2 }' | sort -rn | cut -d' ' -f2-)
 # what NAME REPORT: the report is an extended regular expression, in which @MARK is the place of that mark; indented
 # lines go on
 cat >"$tmp/want" <<'W'
@@ -42,7 +44,7 @@ trained     ^compile 2: .* turned at @evaluates .program 1.; first difference: .
 logged      ^compile 2: .* why: new live tensor: xt_log at @blog asks for a value that program 1 does not give, and not
             for that of xt_log at @alog, which it gives
 constant    ^compile 2: .* why: new scalar constant: the number at @constant changed from 0.5 to 1.5
-new         ^compile 2: .* why: new live tensor: xt_keep at @keep asks for a value, made at [^ ]*causes.c:[0-9]+, that
+new         ^compile 2: .* why: new live tensor: xt_keep at @keep asks for a value, made at [^ ]*causes[_a-z]*.[ch]:[0-9]+, that
             program 1 does not give
 lost        ^compile 2: .* why: lost live tensor: program 1 also gives the value that xt_keep asks for at @keep
 flag        ^compile 2: .* why: flag change: autocast is bf16 instead of off, turned at @cast .program 1.; first
@@ -70,7 +72,7 @@ turns       ^compile 2: .* why: other ops: .* at @turns instead of .* at @turns 
             makes a program for each way, and so does each number
 along       ^compile 2: .* why: other ops: slice .* at @along .*: the numbers that an op is made with .axes
 eager       ^eager told nothing of reads$
-behind_end  ^[^ ]*causes.c:[0-9]+: xt_log_image "late" is not written: the program ended without another xt_finish..
+behind_end  ^[^ ]*causes[_a-z]*.[ch]:[0-9]+: xt_log_image "late" is not written: the program ended without another xt_finish..
             behind what followed the last one$
 dead        this tensor is dead: it was made before xt_finish, which gave back all that was there, kept or not
 order       ^compile 2: .* why: other ops: sine f32\[16\] at @sine instead of exponential f32\[16\] at @exponential
@@ -206,14 +208,7 @@ for p in $builds; do
     while read -r name want; do
         row=$((row + 1))
         [ "$p" != o2 ] && [ $((row % 4)) != 0 ] && continue
-        for mark in width own_read own_kept read_mode read_cast first shape dims evaluates alog blog constant keep \
-            flag cast_in cast mode turned dtype axis place sine exponential evicted read two since print checkpoint \
-            loader micro assigned sized built row sampled endless assign momentum bound cut h0 cell wait carry zeros \
-            listed loop adam sgd mid lora power open decoded window behind other_loader named freeze unfreeze odd \
-            even second narrow also not swap roll scale turns along ema put end own common either again length long \
-            unneeded; do
-            want=${want//@$mark/[^ ]*$(at "$mark")}
-        done
+        while read -r mark at; do want=${want//@$mark/[^ ]*$at}; done <<<"$marks"
         (cd "$tmp" && timeout 60 "./$p" "$name") >"$tmp/out" 2>&1
         check "$p: $name ends well" [ $? = 0 ]
         check "$p: $name is named with its line" grep -qE "$want" "$tmp/out"
