@@ -137,6 +137,7 @@ bool ops_fft_axes(const xt_src *src, const char *what, const ir_type *t, xt_list
                   int64_t *out_axes, int64_t *out_sizes, xt_tensor *out) {
     int given = 0;
     ops_text shape;
+    *out = (xt_tensor){0};
     while (given < XT_MAX_RANK && o->s[given]) given++;
     if (given && axes.n == 0 && given <= (int)t->rank)
         for (; axes.n < given; axes.n++) axes.v[axes.n] = axes.n - given;
@@ -154,7 +155,7 @@ static xt_tensor over_axes(const xt_src *src, const transform *f, xt_tensor x, x
     const ir_type *t = lazy_type(x);
     size_t n = 0;
     int64_t a[XT_MAX_RANK], sizes[XT_MAX_RANK];
-    xt_tensor failed = {0};
+    xt_tensor failed;
     if (!t) return fourier(src, f, x, 0, o);
     if (!ops_fft_axes(src, f->what, t, axes, &o, &n, a, sizes, &failed)) return failed;
     for (size_t i = 0; i < n; i++) {

@@ -103,7 +103,6 @@ static bool named_axes(const xt_src *src, const char *what, xt_tensor x, xt_list
         *out = lazy_wrap(NULL, what);
         return false;
     }
-    *out = (xt_tensor){0};
     if (!ops_fft_axes(src, what, t, axes, o, &a->n, a->axis, a->size, out)) return false;
     /* .n is the last axis's. */
     for (size_t i = 0; i + 1 < a->n && !o->s[0]; i++) a->size[i] = -1;

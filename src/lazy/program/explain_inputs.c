@@ -185,9 +185,6 @@ lazy_why explain_inputs(str *out, const lazy_flags *flags, const lazy_node *a, s
 }
 
 bool explain_other_inputs(const lazy_node *a, size_t na, const lazy_program *p) {
-    str ignored = STR_INIT;
-    const char *advice = NULL;
-    bool other = explain_inputs(&ignored, NULL, a, na, p, &advice) != LAZY_WHY_KNOWN;
-    str_free(&ignored);
-    return other;
+    const lazy_node *now, *was;
+    return other_type(a, na, p, &now, &was);
 }
