@@ -72,6 +72,12 @@ static ir_value *infinite(dist_args *a) {
 static ir_value *half_cauchy_entropy(dist_args *a) {
     return ex_plus(a->b, ir_log(a->b, P0), log(2 * M_PI));
 }
+/* That of the Cauchy distributions at 0 whose right halves they are. */
+static ir_value *half_cauchy_kl(dist_args *p, dist_args *q) {
+    ir_builder *b = p->b;
+    ir_value *wider = ir_subtract(b, p->p[0], q->p[0]), *both = ex_times(b, ir_multiply(b, p->p[0], q->p[0]), 4);
+    return ir_log_plus_one(b, ir_divide(b, ir_multiply(b, wider, wider), both));
+}
 const dist_kind dist_half_cauchy = {.name = "HalfCauchy",
                                     .n_params = 1,
                                     .support = DIST_NONNEGATIVE,
@@ -82,7 +88,8 @@ const dist_kind dist_half_cauchy = {.name = "HalfCauchy",
                                     .icdf = half_cauchy_icdf,
                                     .mean = infinite,
                                     .variance = infinite,
-                                    .entropy = half_cauchy_entropy};
+                                    .entropy = half_cauchy_entropy,
+                                    .kl = half_cauchy_kl};
 
 /* --- exponential --- */
 static ir_value *exponential_icdf(dist_args *a, ir_value *q) {

@@ -70,7 +70,7 @@ kind("uniform", D.Uniform, [-other, scale + 2], real, kl=False)
 rounded.run("uniform_kl", lambda a, b, c, d: D.kl_divergence(D.Uniform(a, b), D.Uniform(c, d)), -scale, other,
             -scale - 1, other + 1)
 kind("half_normal", D.HalfNormal, [scale], positive)
-kind("half_cauchy", D.HalfCauchy, [scale], positive, kl=False)
+kind("half_cauchy", D.HalfCauchy, [scale], positive)
 kind("exponential", D.Exponential, [other], positive)
 kind("gamma", D.Gamma, [other, scale], positive)
 kind("chi2", D.Chi2, [other], positive, kl=False)

@@ -920,7 +920,8 @@ def matrices():
         lambda: Call(f"xt_cholesky(a, {T[up]})", lambda a: torch.linalg.cholesky((a + a.mT) / 2, upper=up), [],
                      a=spd(n, *lead)),
         lambda: Call(f"xt_cholesky(a, {T[up]})", lambda a: torch.linalg.cholesky(a, upper=up), ["a"], a=spd(n, *lead)),
-        lambda: Call(f"xt_cholesky_solve(y, a, {T[up]})", lambda y, a: torch.cholesky_solve(y, a, up), ["y", "a"],
+        lambda: Call(f"xt_cholesky_solve(y, a, {T[up]})", lambda y, a: torch.cholesky_solve(
+            y, a.triu() if up else a.tril(), up), ["y", "a"],
                      y=smooth(n, k), a=torch.linalg.cholesky(spd(n), upper=up)),
         lambda: Call(f"xt_cholesky_inverse(a, {T[up]})", lambda a: torch.cholesky_inverse(
             a.triu() if up else a.tril(), up), ["a"],
@@ -1146,8 +1147,9 @@ def divergences():
             continue
     a, b = [f"p{i}" for i in range(len(params))], [f"q{i}" for i in range(len(params))]
     k = len(params)
+    slopes = b if "wishart" in name else a + b  # by Bregman divergences, which take the first one out of the graph
     return Call(f"xt_dist_kl({made(name, a)}, {made(name, b)})",
-                lambda **t: D.kl_divergence(make(*list(t.values())[:k]), make(*list(t.values())[k:])), a + b, 1e-7,
+                lambda **t: D.kl_divergence(make(*list(t.values())[:k]), make(*list(t.values())[k:])), slopes, 1e-7,
                 **dict(zip(a + b, params + other)))
 
 
