@@ -144,7 +144,7 @@ void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates, b
     if (over) log_record_round(set, over);
     bool both = is_pending(set, metric); /* of the iteration that goes on, twice: a micro-batch */
     if (set != &e->sets[LOG_TRAIN]) {
-        if (set->pass_over && updates != now && over) end_pass(e, LOG_VALIDATE); /* an update lies between the two */
+        if (set->pass_over && over && (updates != now || ahead)) end_pass(e, LOG_VALIDATE); /* of an iteration before */
         set->window_begins = !within_batch();
     } else if (updates != now || ((ahead || both) && now > e->seen_steps)) {
         /* logged behind the update of its iteration, or before it; what is there twice is of the next iteration */
