@@ -75,6 +75,7 @@ static xt_status make_last(const job *j) {
     if (j->path && !temporary.failed) {
         unlink(str_cstr(&temporary));
         linked = link(j->path, str_cstr(&temporary)) == 0 && rename(str_cstr(&temporary), j->last) == 0;
+        if (!linked) unlink(str_cstr(&temporary));
     }
     str_free(&temporary);
     if (linked) remove_shards(j->last, before);

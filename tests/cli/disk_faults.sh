@@ -44,7 +44,7 @@ made() { # made ROUND: the file that a round makes
 }
 nothing_half() {
     case $1 in
-    fit) [ -z "$(find "$disk/ckpt" -name '*.tmp.*')" ] ;;
+    fit) [ -z "$(find "$disk/ckpt" -type f ! -name '*.ckpt')" ] ;;
     predict) [ -z "$(find "$disk" -name 'p.npy*')" ] ;;
     new) [ -z "$(find "$disk" -name 'project*')" ] ;;
     logs) [ -z "$(find "$disk" -name '*.tmp.*')" ] ;;
@@ -88,7 +88,7 @@ round() { # round NAME STAYS COMMAND...
             check "$what: not said, so it is no error" [ $rc = 0 ]
             check "$what: not said, so all is there" whole "$name"
         fi
-        [ $rc = 0 ] || check "$what: nothing half made is left" nothing_half "$name"
+        [ $rc = 0 -a "$name" != fit ] || check "$what: nothing half made is left" nothing_half "$name"
         if [ "$name" = fit ]; then
             cp "$tmp/out" "$tmp/first"
             XT_CACHE=off XT_RUNS_DIR=$tmp/after timeout 60 $fit --epochs 2 --resume "$disk/ckpt" >"$tmp/out" 2>&1

@@ -269,13 +269,111 @@ static void size_cap(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+/* What the files have together is read off a file of sizes, and counted anew where that says nothing. */
+static int64_t bytes_of_files(void) {
+    int64_t total = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        char path[512];
+        struct stat st;
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        if (strstr(e->d_name, ".xtc") && stat(path, &st) == 0) total += st.st_size;
+    }
+    if (d) closedir(d);
+    return total;
+}
+
+/* The numbers behind the file's first eight bytes. */
+static int sizes_there(int64_t *out, int most) {
+    char path[200], magic[8];
+    snprintf(path, sizeof path, "%s/sizes", dir);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(fread(magic, 1, 8, f), 8);
+    assert_memory_equal(magic, "xtsizes1", 8);
+    int n = (int)fread(out, sizeof *out, most, f);
+    fclose(f);
+    return n;
+}
+
+static void write_sizes(const char *magic, const void *data, size_t n) {
+    char path[200];
+    snprintf(path, sizeof path, "%s/sizes", dir);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(magic, 1, strlen(magic), f), strlen(magic));
+    assert_int_equal(fwrite(data, 1, n, f), n);
+    fclose(f);
+}
+
+static void sizes_of_files(void **state) {
+    (void)state;
+    enum { RECORDS = 5000 };
+    static int64_t v[RECORDS], zeros[RECORDS];
+    struct {
+        const char *name, *magic;
+        int64_t v[2];
+        size_t bytes;
+    } bad[] = {
+        {"cut", "xtsizes1", {7}, 11},
+        {"empty", "", {0}, 0},
+        {"another file", "xtsizes2", {7}, 8},
+        {"negative", "xtsizes1", {-5}, 8},
+        {"overflow", "xtsizes1", {INT64_MAX, INT64_MAX}, 16},
+        {"too large", "xtsizes1", {INT64_MAX / 2}, 8},
+    };
+    new_folder("sizes");
+    expect_cost(1, 1, 0);
+    assert_int_equal(sizes_there(v, RECORDS), 1);
+    assert_int_equal(v[0], bytes_of_files());
+    expect_cost(2, 1, 0);
+    assert_int_equal(sizes_there(v, RECORDS), 2); /* nothing was counted */
+    assert_int_equal(v[0] + v[1], bytes_of_files());
+    int next = 3;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_sizes(bad[i].magic, bad[i].v, bad[i].bytes);
+        expect_cost(next++, 1, 0);
+        int n = sizes_there(v, RECORDS);
+        if (n != 1 || v[0] != bytes_of_files()) fail_msg("%s: not counted anew", bad[i].name);
+    }
+    write_sizes("xtsizes1", zeros, sizeof zeros); /* more than anybody wants to add up */
+    expect_cost(next++, 1, 0);
+    assert_int_equal(sizes_there(v, RECORDS), 1);
+    assert_int_equal(v[0], bytes_of_files());
+
+    char path[200], precious[200]; /* somebody's link is not written through */
+    snprintf(path, sizeof path, "%s/sizes", dir);
+    snprintf(precious, sizeof precious, "%s/precious", dir);
+    assert_int_equal(rename(path, precious), 0);
+    assert_int_equal(symlink(precious, path), 0);
+    int64_t before = v[0];
+    expect_cost(next++, 1, 0);
+    assert_int_equal(sizes_there(v, RECORDS), 1);
+    assert_int_equal(v[0], bytes_of_files());
+    assert_int_equal(rename(precious, path), 0);
+    assert_int_equal(sizes_there(v, RECORDS), 1);
+    assert_int_equal(v[0], before);
+
+    int64_t gone, bytes;
+    assert_null(xt_cache_prune(&gone, &bytes, .max_bytes = 0));
+    assert_int_equal(sizes_there(v, RECORDS), 1);
+    assert_int_equal(v[0], 0);
+    assert_int_equal(gone, next - 1);
+    done_with_disk();
+}
+
 int main(void) {
     lazy_on_event(on_event, NULL);
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries),         cmocka_unit_test(a_step_whose_program_went), cmocka_unit_test(second_start),
-        cmocka_unit_test(corrupt_entries), cmocka_unit_test(folders_that_are_not_safe), cmocka_unit_test(size_cap),
+        cmocka_unit_test(entries),
+        cmocka_unit_test(a_step_whose_program_went),
+        cmocka_unit_test(second_start),
+        cmocka_unit_test(corrupt_entries),
+        cmocka_unit_test(folders_that_are_not_safe),
+        cmocka_unit_test(sizes_of_files),
+        cmocka_unit_test(size_cap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,7 +172,7 @@ void lazy_disk_store(hash128 key, device_exec *e) {
             else
                 s = file_writer_place(w);
         }
-        if (!s) lazy_cache_enforce_cap(checked_folder());
+        if (!s) lazy_cache_enforce_cap(checked_folder(), (int64_t)(sizeof(header) + n));
     }
     /* A plugin without serialisation is no fault; a full disk is said once. */
     if (s && status_code(s) != XT_UNIMPLEMENTED)

@@ -59,8 +59,10 @@ static void free_list(entry *files, size_t n) {
     base_free(files);
 }
 
-/* Removes the files used last before all others until at most `cap` bytes are left; the newest `keep` stay. */
-static void shrink(entry *files, size_t n, int64_t cap, size_t keep, int64_t *out_files, int64_t *out_bytes) {
+/* Removes the files used last before all others until at most `cap` bytes are left; the newest `keep` stay. What is
+ * left is what the cache's size is from here on. */
+static void shrink(const char *dir, entry *files, size_t n, int64_t cap, size_t keep, int64_t *out_files,
+                   int64_t *out_bytes) {
     int64_t total = 0;
     for (size_t i = 0; i < n; i++) total += files[i].leftover ? 0 : files[i].size;
     for (size_t i = 0; i + keep < n && total > cap; i++) {
@@ -69,16 +71,22 @@ static void shrink(entry *files, size_t n, int64_t cap, size_t keep, int64_t *ou
         ++*out_files;
         *out_bytes += files[i].size;
     }
+    lazy_cache_counted(dir, total);
 }
 
-void lazy_cache_enforce_cap(const char *dir) {
+void lazy_cache_enforce_cap(const char *dir, int64_t added) {
     int64_t cap = (int64_t)2 << 30, gone = 0, bytes = 0;
     const char *text = env_get("XT_CACHE_BYTES");
     if (text && !parse_bytes(text, &cap))
         log_once("XT_CACHE_BYTES", XT_SEV_WARNING, "XT_CACHE_BYTES=%s is no size (300M, 2GiB); 2 GiB is used", text);
+    int64_t total = lazy_cache_add(dir, added);
+    if (total >= 0 && total <= cap) return;
     size_t n;
     entry *files = list(dir, &n);
-    shrink(files, n, cap, 1, &gone, &bytes);
+    /* Some room is left, so that the next program does not list them again. */
+    int64_t held = 0;
+    for (size_t i = 0; i < n; i++) held += files[i].leftover ? 0 : files[i].size;
+    shrink(dir, files, n, held > cap ? cap - cap / 8 : cap, 1, &gone, &bytes);
     free_list(files, n);
 }
 
@@ -169,7 +177,7 @@ xt_status xt_cache_prune_opt(int64_t *out_files, int64_t *out_bytes, xt_cache_pr
         bytes += files[i].size;
         files[i].size = 0; /* gone */
     }
-    if (o.max_bytes >= 0) shrink(files, n, o.max_bytes, 0, &gone, &bytes);
+    shrink(dir, files, n, o.max_bytes >= 0 ? o.max_bytes : INT64_MAX, 0, &gone, &bytes);
     free_list(files, n);
     base_free(dir);
     if (out_files) *out_files = gone;

@@ -143,7 +143,11 @@ void lazy_disk_store(hash128 key, device_exec *e);
 /* Where XLA's GPU compiler keeps what it measured: a folder of the compile cache, made; base_free, NULL = no cache. */
 char *lazy_tuning_folder(void);
 const char *lazy_cache_damage(const char *data, size_t n, hash128 key); /* of a file's bytes; NULL = sound */
-void lazy_cache_enforce_cap(const char *dir); /* cache_files.c: XT_CACHE_BYTES */
+void lazy_cache_enforce_cap(const char *dir, int64_t added); /* cache_files.c: XT_CACHE_BYTES; a file was written */
+/* cache_size.c: a file of so many bytes was written: what all files have together, -1 where nobody knows; and what they
+ * have by a listing. */
+int64_t lazy_cache_add(const char *dir, int64_t bytes);
+void lazy_cache_counted(const char *dir, int64_t bytes);
 
 /* rehearse.c: notes the program, and that it runs now with what else is alive. No-ops unless a rehearsal
  * is under way. */
