@@ -145,30 +145,43 @@ bool file_is_abandoned(int folder, const char *name) {
 }
 
 /* Targets of this process that were looked at, nearly all: what others left of one is looked for when it is first
- * written. */
+ * written. Folders of many files are listed once a minute at most, or each of a thousand pictures would list those
+ * before it; what is left there of a target is then found by a later write, or by the next run. */
+enum { MANY_FILES = 1000, LISTED_S = 60 };
 static _Atomic uint64_t looked_at[256];
+static struct {
+    _Atomic uint64_t folder;
+    _Atomic int64_t until;
+} large[16];
 
-static _Atomic uint64_t *look_of(const char *target, uint64_t *out_hash) {
-    *out_hash = hash_bytes(target, strlen(target), (hash128){0}).lo | 1;
-    return &looked_at[*out_hash / 2 % BASE_COUNT(looked_at)];
+static uint64_t name_hash(const char *name) {
+    return hash_bytes(name, strlen(name), (hash128){0}).lo | 1;
 }
 
 /* Removes what dead processes left of this target: a run that is killed while it writes is started again, and writes
  * the same file. Where another process seems to be at it, which may be dying, the next write looks again. */
 static void sweep(const char *target) {
-    uint64_t hash;
-    _Atomic uint64_t *look = look_of(target, &hash);
-    if (atomic_exchange(look, hash) == hash) return;
+    uint64_t hash = name_hash(target);
+    _Atomic uint64_t *look = &looked_at[hash / 2 % BASE_COUNT(looked_at)];
+    if (atomic_load(look) == hash) return;
     const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
-    size_t n = strlen(name);
+    size_t n = strlen(name), files = 0;
     char *folder = slash ? base_strndup(target, (size_t)(slash - target) + (slash == target)) : base_strdup(".");
-    DIR *d = folder ? opendir(folder) : NULL;
-    for (struct dirent *e; d && (e = readdir(d));) {
+    uint64_t of = folder ? name_hash(folder) : 0;
+    size_t at = of / 2 % BASE_COUNT(large);
+    bool later = !folder || (atomic_load(&large[at].folder) == of && clock_ns() < atomic_load(&large[at].until));
+    DIR *d = later ? NULL : opendir(folder);
+    if (d) atomic_store(look, hash);
+    for (struct dirent *e; d && (e = readdir(d)); files++) {
         if (strncmp(e->d_name, name, n) != 0 || strncmp(e->d_name + n, ".tmp.", 5) != 0) continue;
         leftover is = leftover_of(dirfd(d), e->d_name);
         if (is == ABANDONED && unlinkat(dirfd(d), e->d_name, 0) == 0)
             log_msg(XT_SEV_INFO, "%s: what a killed run had written of it (%s) is removed", target, e->d_name);
         if (is == IN_USE) atomic_store(look, 0);
+    }
+    if (files >= MANY_FILES) {
+        atomic_store(&large[at].until, clock_ns() + LISTED_S * INT64_C(1000000000));
+        atomic_store(&large[at].folder, of);
     }
     if (d) closedir(d);
     base_free(folder);

@@ -197,6 +197,58 @@ static void what_was_held_is_looked_at_again(void **state) {
     base_free(path);
 }
 
+static int64_t clock_base;
+
+static int64_t minutes_from_now(void *user) {
+    return clock_base + *(const int64_t *)user * INT64_C(60000000000);
+}
+
+/* A folder of many files is not listed for each new name in it, and nothing is left there for long. */
+static void a_full_folder_is_listed_now_and_then(void **state) {
+    (void)state;
+    int64_t minutes = 0;
+    clock_base = clock_ns();
+    clock_set_fake(minutes_from_now, &minutes);
+    for (int i = 0; i < 1100; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "full/%d", i);
+        char *path = in_folder(name);
+        if (i == 0) assert_null(file_make_dirs(path, 0700)), assert_int_equal(rmdir(path), 0);
+        make_empty(path);
+        base_free(path);
+    }
+    char *first = in_folder("full/first"), *second = in_folder("full/second");
+    pid_t dead[2] = {killed_while_writing(first), killed_while_writing(second)};
+    for (int i = 0; i < 2; i++) assert_int_equal(waitpid(dead[i], NULL, 0), dead[i]);
+    struct {
+        const char *path;
+        int64_t minutes;
+        int left;
+    } writes[] = {{first, 0, 1}, {second, 0, 1}, {second, 2, 0}};
+    for (size_t i = 0; i < sizeof writes / sizeof *writes; i++) {
+        minutes = writes[i].minutes;
+        assert_null(file_write_all(writes[i].path, "new", 3));
+        assert_content(writes[i].path, "new");
+        char *full = in_folder("full");
+        int left = 0;
+        DIR *d = opendir(full);
+        assert_non_null(d);
+        for (struct dirent *e; (e = readdir(d));) left += strstr(e->d_name, ".tmp.") != NULL;
+        closedir(d);
+        assert_int_equal(left, writes[i].left);
+        if (i == 2) {
+            d = opendir(full);
+            for (struct dirent *e; (e = readdir(d));) unlinkat(dirfd(d), e->d_name, 0);
+            closedir(d);
+            assert_int_equal(rmdir(full), 0);
+        }
+        base_free(full);
+    }
+    clock_set_fake(NULL, NULL);
+    base_free(first);
+    base_free(second);
+}
+
 static void abandoned_and_failed_writes_leave_the_old_file(void **state) {
     (void)state;
     char *path = in_folder("kept");
@@ -335,6 +387,7 @@ int main(void) {
         cmocka_unit_test(what_a_killed_run_was_writing_is_removed),
         cmocka_unit_test(the_dead_are_known_by_more_than_their_number),
         cmocka_unit_test(what_was_held_is_looked_at_again),
+        cmocka_unit_test(a_full_folder_is_listed_now_and_then),
         cmocka_unit_test(abandoned_and_failed_writes_leave_the_old_file),
         cmocka_unit_test(odd_targets),
         cmocka_unit_test(folders),

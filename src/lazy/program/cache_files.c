@@ -2,10 +2,12 @@
  * cache_disk.c's. */
 #include <xtrain/doctor.h>
 
+#include "base/private_file.h"
 #include "lazy/program/program.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -85,7 +87,12 @@ void lazy_cache_enforce_cap(const char *dir, int64_t added) {
     entry *files = list(dir, &n);
     /* Some room is left, so that the next program does not list them again. */
     int64_t held = 0;
-    for (size_t i = 0; i < n; i++) held += files[i].leftover ? 0 : files[i].size;
+    for (size_t i = 0; i < n; i++) {
+        if (!files[i].leftover)
+            held += files[i].size;
+        else if (file_is_abandoned(AT_FDCWD, files[i].path))
+            unlink(files[i].path);
+    }
     shrink(dir, files, n, held > cap ? cap - cap / 8 : cap, 1, &gone, &bytes);
     free_list(files, n);
 }
