@@ -66,6 +66,7 @@ xt_module *xt_module_new(xt_module_fn fn, void *user) {
 void xt_module_free(xt_module *m) {
     if (!m || m->parent) return; /* children belong to their root */
     nn_root *r = m->root;
+    nn_loaded_left(r);
     nn_modes_free(m);
     lazy_module_now(r->number, LAZY_MODULE_GONE);
     lazy_disown(m);
@@ -183,7 +184,7 @@ static bool pass(const xt_src *src, xt_module *m, const xt_tensor *in, xt_tensor
     lazy_places_close(&places);
     m->root->depth--;
     if (outermost) lazy_forward_ends();
-    nn_loaded_left(m->root);
+    nn_first_pass_ended(m->root);
     nn_wishes_check(m->root);
     return kept;
 }

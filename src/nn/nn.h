@@ -39,6 +39,8 @@ typedef struct nn_root {
     char *loaded_path;
     map *gradients; /* nn_loaded by name: of parameters that do not exist yet; NULL: none */
     bool loaded_all; /* every tensor must come from there */
+    bool loaded_told; /* what nobody took of it */
+    int loaded_updates; /* since then, until that */
     struct nn_wish *wishes;
     size_t n_wishes, cap_wishes, checked_wishes; /* checked: a pass has shown whether a parameter fits */
     int depth; /* forward passes running, one inside the other */
@@ -88,6 +90,7 @@ typedef struct nn_loaded {
 /* stored.c: values of files. A large one stays there until it is used (nn_stays_stored). */
 bool nn_stays_stored(const struct st_entry *e);
 xt_status nn_loaded_fetch(nn_loaded *l); /* brings it into memory, if it is not */
+xt_status nn_loaded_copy(nn_loaded *l, char **out); /* base_free(*out); what is in the file stays there */
 xt_status nn_stored_source(const nn_loaded *l, lazy_source *out); /* for a tensor of any type it converts to */
 void nn_loaded_free(void *loaded);
 
@@ -232,8 +235,13 @@ xt_status lora_read(const lora_file *l, const struct st_entry *e, float **out);
 /* w [out,in] (or [in,out], where the adapter says so) += scale B A; w is the data of a tensor of this type */
 xt_status lora_merge(const lora_file *l, const lora_part *p, const ir_type *type, void *w);
 bool nn_matches(const char *pattern, const char *name); /* '*' and '?' */
-/* after a pass: says what a loaded file holds that no layer took */
-void nn_loaded_left(struct nn_root *r);
+/* Of values that were loaded before their tensors exist: after a pass, what comes later may be in no file; after an
+ * update, and when the module goes, what no layer has taken is told, once. */
+void nn_first_pass_ended(nn_root *r);
+void nn_updated(nn_root *r);
+void nn_loaded_left(nn_root *r);
+typedef xt_status (*nn_waiting_fn)(void *user, const char *name, nn_loaded *l);
+xt_status nn_each_waiting(const nn_root *r, nn_waiting_fn fn, void *user);
 /* The tensor of that full name; NULL: none. */
 nn_entry *nn_find(const nn_root *r, const char *name);
 xt_tensor nn_tensor_of(const xt_module *m, const char *layer,
@@ -288,6 +296,9 @@ struct st_file;
 /* xt_load_with for whoever has the file open and has compared its checksums: what was compared is what is loaded,
  * though another file may have the path by now. */
 xt_status nn_load_opened(const xt_src *src, xt_module *m, struct st_file *f, const char *path, xt_load_opts o);
+/* The same of a fit's own file: what the module does not have yet waits for the layers that take it, which may be called
+ * beside its net. */
+xt_status nn_load_checkpoint(const xt_src *src, xt_module *m, struct st_file *f, const char *path);
 /* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded
  * from a file. */
 xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data);

@@ -96,35 +96,21 @@ xt_status nn_write_each(const nn_root *r, const nn_write *w, xt_status begun) {
     return first;
 }
 
-/* What was loaded, and no pass has taken yet: a fit that was resumed when there was nothing left to do. */
-static xt_status write_loaded(const nn_root *r, const save *o, st_set *w) {
-    for (int writing = 0; writing < 2; writing++) {
-        size_t at = 0, n;
-        const void *key;
-        void *v;
-        while (map_next(r->loaded, &at, &key, &n, &v)) {
-            nn_loaded *l = v;
-            char full[1024];
-            snprintf(full, sizeof full, "%.*s", (int)n, (const char *)key);
-            const char *name = within(full, o->child);
-            if (!name) continue;
-            if (!writing) {
-                XT_TRY(declare(o, w, name, l->type));
-                continue;
-            }
-            size_t bytes = ir_type_bytes(l->type);
-            bool stored = !l->data;
-            XT_TRY(nn_loaded_fetch(l));
-            char *data = stored ? l->data : base_malloc(bytes ? bytes : 1);
-            if (!data) return status_oom(bytes, full);
-            if (stored)
-                l->data = NULL; /* one at a time */
-            else
-                memcpy(data, l->data, bytes);
-            XT_TRY(write_data(o, w, name, l->type, data));
-        }
-    }
-    return NULL;
+/* What was loaded, and no layer has taken yet: of a fit that was resumed when there was nothing left to do, or of
+ * layers that only later steps call. */
+static xt_status declare_waiting(void *user, const char *full, nn_loaded *l) {
+    const save *o = user;
+    const char *name = within(full, o->child);
+    return name ? declare(o, o->set, name, l->type) : NULL;
+}
+
+static xt_status write_waiting(void *user, const char *full, nn_loaded *l) {
+    const save *o = user;
+    const char *name = within(full, o->child);
+    char *data;
+    if (!name) return NULL;
+    XT_TRY(nn_loaded_copy(l, &data));
+    return write_data(o, o->set, name, l->type, data);
 }
 
 static bool is_saved(void *user, const nn_entry *e) {
@@ -153,9 +139,10 @@ static xt_status open_set(const char *path, int64_t shard, save *o) {
 static xt_status write_all(const nn_root *r, const char *path, int64_t shard, save *o) {
     bool here = nn_writes_here();
     xt_status s = here ? open_set(path, shard, o) : NULL;
-    if (r->n == 0) return s || !here ? s : write_loaded(r, o, o->set);
     if (!s && here) s = declare_all(r, o);
-    return nn_write_each(r, &(nn_write){is_saved, write_entry, o}, s);
+    if (!s && here) s = nn_each_waiting(r, declare_waiting, o);
+    if (r->n) s = nn_write_each(r, &(nn_write){is_saved, write_entry, o}, s);
+    return s || !here ? s : nn_each_waiting(r, write_waiting, o);
 }
 
 xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_save_opts o) {
@@ -214,6 +201,7 @@ typedef struct load {
     const char *path, *prefix, *transposed, *rename;
     char *child; /* what the names of the module's tensors begin with, where it is another's child */
     bool strict;
+    bool waits; /* what the module does not have yet is no fault: layers to come take it */
     xt_load_report *report;
     map *found; /* name in the root -> st_entry */
     map *values;
@@ -260,7 +248,7 @@ static xt_status check(load *l) {
         const char *own = name_in_module(within_child, l->prefix);
         if (!own) continue;
         snprintf(name, sizeof name, "%s%s", l->child, own);
-        if (r->n && !map_get(r->by_name, name, strlen(name)))
+        if (r->n && !l->waits && !map_get(r->by_name, name, strlen(name)))
             tell(l, &l->report->unexpected, '+', own);
         else if (map_get(l->found, name, strlen(name)))
             return status_new(XT_INVALID_ARGUMENT, NULL, "%s: by the rules two of its tensors are called %s", l->path,
@@ -397,16 +385,24 @@ xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const 
     return nn_wait_in(&m->root->loaded, name, type, data);
 }
 
-/* The first forward pass takes its tensors from here. */
+/* Layers to come take their tensors from here: of the first forward pass, or those beside it. */
 static xt_status keep_for_later(load *l) {
+    nn_root *r = l->r;
     char *path = base_strdup(l->path);
+    size_t at = 0, n;
+    const void *name;
+    void *entry;
     if (!path) return status_oom(strlen(l->path), l->path);
-    base_free(l->r->loaded_path);
-    map_free(l->r->loaded, nn_loaded_free);
-    l->r->loaded_path = path;
-    l->r->loaded = l->values;
-    l->r->loaded_all = true;
+    base_free(r->loaded_path);
+    map_free(r->loaded, nn_loaded_free);
+    r->loaded_path = path;
+    r->loaded_all = r->n == 0;
+    r->loaded_told = false;
+    r->loaded_updates = 0;
+    r->loaded = l->values;
     l->values = NULL;
+    while (r->n && map_next(l->found, &at, &name, &n, &entry))
+        if (map_get(r->by_name, name, n)) nn_loaded_free(map_remove(r->loaded, name, n)); /* written already */
     return NULL;
 }
 
@@ -439,10 +435,12 @@ static xt_status run_load(load *l) {
     XT_TRY(read_values(l));
     if (l->r->n == 0) return keep_for_later(l);
     if (!lazy_boundary(LAZY_CHECKPOINT, l->src) || !lazy_drain()) return status_clone(lazy_pending());
-    return write_values(l);
+    XT_TRY(write_values(l));
+    return l->waits ? keep_for_later(l) : NULL;
 }
 
-xt_status nn_load_opened(const xt_src *src, xt_module *m, st_file *f, const char *path, xt_load_opts o) {
+static xt_status load_opened(const xt_src *src, xt_module *m, st_file *f, const char *path, xt_load_opts o,
+                             bool waits) {
     xt_load_report unused, *report = o.report ? o.report : &unused;
     memset(report, 0, sizeof *report);
     load l = {.src = src,
@@ -453,6 +451,7 @@ xt_status nn_load_opened(const xt_src *src, xt_module *m, st_file *f, const char
               .transposed = o.transposed,
               .rename = o.rename,
               .strict = o.strict != XT_OFF,
+              .waits = waits,
               .report = report,
               .found = map_new(),
               .values = map_new(),
@@ -463,6 +462,14 @@ xt_status nn_load_opened(const xt_src *src, xt_module *m, st_file *f, const char
     map_free(l.values, nn_loaded_free);
     base_free(l.child);
     return s;
+}
+
+xt_status nn_load_opened(const xt_src *src, xt_module *m, st_file *f, const char *path, xt_load_opts o) {
+    return load_opened(src, m, f, path, o, false);
+}
+
+xt_status nn_load_checkpoint(const xt_src *src, xt_module *m, st_file *f, const char *path) {
+    return load_opened(src, m, f, path, XT_OPTS(xt_load_opts, ), true);
 }
 
 xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_load_opts o) {
@@ -491,15 +498,35 @@ xt_status(xt_load)(xt_module *m, const char *path) {
     return xt_load_at(src_get(src_from_caller()), m, path);
 }
 
+void nn_first_pass_ended(nn_root *r) {
+    if (!r->depth && r->n && !lazy_pending()) r->loaded_all = false;
+}
+
+/* A step may call layers that its net does not (a second network, a head), and a validation others again: what is left
+ * stays for them. */
 void nn_loaded_left(nn_root *r) {
-    if (!r->loaded_all || r->depth || !r->n || lazy_pending()) return;
     size_t at = 0, n;
     const void *key;
     void *v;
+    if (!r->loaded_path || r->loaded_told || r->loaded_all || !r->n || lazy_pending()) return;
+    r->loaded_told = true;
     if (map_next(r->loaded, &at, &key, &n, &v))
-        log_msg(XT_SEV_WARNING, "%s holds %zu tensors that no layer of the module took, %.*s among them",
+        log_msg(XT_SEV_WARNING, "%s holds %zu tensors that no layer of the module has taken, %.*s among them",
                 r->loaded_path, map_count(r->loaded), (int)n, (const char *)key);
-    r->loaded_all = false; /* later passes may make more */
-    map_free(r->loaded, nn_loaded_free);
-    r->loaded = NULL;
+}
+
+void nn_updated(nn_root *r) {
+    if (r->loaded_path && !r->loaded_told && ++r->loaded_updates == 2) nn_loaded_left(r);
+}
+
+xt_status nn_each_waiting(const nn_root *r, nn_waiting_fn fn, void *user) {
+    size_t at = 0, n;
+    const void *key;
+    void *v;
+    while (r->loaded && map_next(r->loaded, &at, &key, &n, &v)) {
+        char name[1024];
+        snprintf(name, sizeof name, "%.*s", (int)n, (const char *)key);
+        XT_TRY(fn(user, name, v));
+    }
+    return NULL;
 }

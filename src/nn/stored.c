@@ -39,6 +39,20 @@ xt_status nn_loaded_fetch(nn_loaded *l) {
     return s;
 }
 
+xt_status nn_loaded_copy(nn_loaded *l, char **out) {
+    size_t bytes = ir_type_bytes(l->type);
+    bool stored = !l->data;
+    XT_TRY(nn_loaded_fetch(l));
+    if (stored) {
+        *out = l->data;
+        l->data = NULL; /* one at a time */
+        return NULL;
+    }
+    if (!(*out = base_malloc(bytes ? bytes : 1))) return status_oom(bytes, "a loaded tensor");
+    memcpy(*out, l->data, bytes);
+    return NULL;
+}
+
 /* --- straight into a tensor --- */
 typedef struct piece {
     const st_entry *e;

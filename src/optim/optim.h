@@ -339,6 +339,8 @@ xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, 
 /* The type of what waits for a state of this name, NULL: nothing does. *out_data (or NULL): its elements, the
  * optimizer's. */
 const ir_type *optim_waiting(const xt_optimizer *o, const char *name, const void **out_data);
+typedef xt_status (*optim_waiting_fn)(void *user, const char *name, const ir_type *type, const void *data);
+xt_status optim_each_waiting(const xt_optimizer *o, optim_waiting_fn fn, void *user);
 /* A new state tensor, with the value restored for its name if there is one, else filled with `fill`. */
 xt_tensor optim_new_state(const xt_src *src, xt_optimizer *o, const char *name, const ir_type *type, double fill);
 /* Loaded values become the states of the module's parameters, of those without a gradient too: else they would be in

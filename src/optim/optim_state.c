@@ -40,6 +40,19 @@ const ir_type *optim_waiting(const xt_optimizer *o, const char *name, const void
     return l ? l->type : NULL;
 }
 
+xt_status optim_each_waiting(const xt_optimizer *o, optim_waiting_fn fn, void *user) {
+    size_t at = 0, n;
+    const void *key;
+    void *v;
+    while (o->loaded && map_next(o->loaded, &at, &key, &n, &v)) {
+        const loaded *l = v;
+        char name[1024];
+        snprintf(name, sizeof name, "%.*s", (int)n, (const char *)key);
+        XT_TRY(fn(user, name, l->type, l->data));
+    }
+    return NULL;
+}
+
 static void said(xt_optimizer *o, xt_tensor state) {
     for (size_t p = 0; p < o->n; p++)
         for (int k = 0; k < o->kind->n_states; k++)

@@ -309,6 +309,7 @@ void optim_count_step(xt_optimizer *o, bool recorded) {
     optim_watch_finite(o);
     lazy_count_update(&o->updater, recorded);
     lazy_module_now(nn_network(o->root), LAZY_MODULE_STEPPED);
+    nn_updated(o->net->root);
 }
 static void count_step(void *user) {
     optim_count_step(user, true);

@@ -15,6 +15,7 @@
 #include "device/device.h"
 #include "format/safetensors.h"
 #include "lazy/mesh/mesh.h"
+#include "nn/nn.h"
 #include "optim/optim.h"
 
 /* --- metadata --- */
@@ -153,6 +154,36 @@ static xt_status each_tensor(const xt_trainer *t, tensor_fn fn, void *user) {
     return NULL;
 }
 
+/* What the file that was resumed holds of layers that have not been called since: of a second network, say, before the
+ * first training step. */
+static xt_status take_loaded(void *user, const char *name, nn_loaded *l) {
+    char *data;
+    XT_TRY(nn_loaded_copy(l, &data));
+    return snapshot_add(user, name, l->type, data, ir_type_bytes(l->type));
+}
+
+typedef struct moments {
+    snapshot *s;
+    int optimizer;
+} moments;
+
+static xt_status take_moment(void *user, const char *name, const ir_type *type, const void *data) {
+    const moments *m = user;
+    char key[1100];
+    size_t n = ir_type_bytes(type);
+    checkpoint_optimizer_key(m->optimizer, name, key, sizeof key);
+    char *copy = base_malloc(n + 1);
+    if (!copy) return status_oom(n, key);
+    memcpy(copy, data, n);
+    return snapshot_add(m->s, key, type, copy, n);
+}
+
+static xt_status take_waiting(const xt_trainer *t, snapshot *s) {
+    XT_TRY(nn_each_waiting(t->net->root, take_loaded, s));
+    for (int k = 0; k < t->n_opts; k++) XT_TRY(optim_each_waiting(t->opts[k], take_moment, &(moments){s, k}));
+    return NULL;
+}
+
 static xt_status take_one(void *user, const char *name, xt_tensor tensor) {
     return snapshot_add_tensor(user, name, tensor);
 }
@@ -211,6 +242,7 @@ static xt_status take(xt_trainer *t, const char *path, const shard_plan *p, snap
     snapshot *s = snapshot_new();
     xt_status e = s ? take_meta(t, s) : status_oom(256, path);
     if (!e) e = p ? shard_list(p, &list) : each_tensor(t, take_one, s);
+    if (!e) e = take_waiting(t, s);
     if (!e && p) e = snapshot_add_meta(s, ST_SHARDS, str_cstr(&list));
     str_free(&list);
     if (!e) e = take_log(t, s);

@@ -522,7 +522,7 @@ xt_status checkpoint_for_pass(xt_trainer *t) {
     bool averages = !s && are_swapped(f) == 0;
     /* a file of weights alone has neither */
     if (!s && (st_find(f, CHECKPOINT_CHECKSUM) || st_get_meta(f, "global_step"))) s = check_sum(f, path);
-    if (!s) s = nn_load_opened(src_get(t->src), t->net, f, path, XT_OPTS(xt_load_opts, ));
+    if (!s) s = nn_load_checkpoint(src_get(t->src), t->net, f, path);
     if (!s && averages) s = take_averages(t, f, path);
     if (!s && world_get()->rank == 0)
         log_msg(XT_SEV_INFO, "weights of %s%s", path, averages ? " (their averages)" : "");
@@ -575,7 +575,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) s = check_sum(f, path);
     if (!s) warn_differences(t, f, path);
     if (!s) settle_position(t, f, &r);
-    if (!s) s = nn_load_opened(src_get(t->src), t->net, f, path, XT_OPTS(xt_load_opts, ));
+    if (!s) s = nn_load_checkpoint(src_get(t->src), t->net, f, path);
     if (!s) xt_seed(r.seed);
     if (!s && t->opt) xt_optimizer_set_lr_at(NULL, t->opt, r.lr);
     for (int i = 0; i < t->n_opts && !s; i++) {

@@ -570,9 +570,11 @@ bool fit_epochs(xt_trainer *t, const xt_src *src) {
     if (t->max_time_ns && train_ranks_agree(t->max_time_ns == 1 || t->elapsed_before_ns >= t->max_time_ns))
         stopping_check(t);
     while (!t->stopping && epochs_left(t) && steps_left(t)) {
-        int64_t steps = t->global_step;
+        int64_t steps = t->global_step, batches = t->position.batches;
         if (!run_epoch(&l)) return false;
-        if (t->global_step == steps && t->task->manual_optimization && t->epochs_done++ == 0 && world_get()->rank == 0)
+        bool ran = t->position.batches != batches; /* one that was resumed behind its last batch has none left */
+        if (ran && t->global_step == steps && t->task->manual_optimization && t->epochs_done++ == 0 &&
+            world_get()->rank == 0)
             log_msg(XT_SEV_WARNING, "no optimizer stepped in this epoch: with .manual_optimization the training step "
                                     "calls xt_optimizer_step itself");
         else if (t->global_step != steps || !t->task->manual_optimization)

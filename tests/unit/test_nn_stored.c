@@ -18,6 +18,7 @@
 
 #include "format/safetensors.h"
 #include "nn/nn.h"
+#include "said.h"
 
 enum { IN = 640, OUT = 832 }; /* more than a megabyte of any dtype of at least two bytes */
 static char path[64], other[64];
@@ -200,10 +201,78 @@ static void without_a_use(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* Layers beside the module's function, and such as only a later step calls, take what the file has for them; a file
+ * that is written in between has it too, and what nobody takes is told once, when it is sure. */
+static xt_tensor half(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "a", x, 3);
+}
+static double weight_sum(xt_module *m, const char *name) {
+    return xt_item(xt_sum(xt_mul(xt_module_find(m, name), xt_module_find(m, name))));
+}
+static void layers_beside_the_function(void **state) {
+    (void)state;
+    float x[2][4] = {{1, 2, 3, 4}, {2, 1, 0, 1}};
+    double b, c;
+    xt_seed(3);
+    xt_module *m = xt_module_new(half, NULL);
+    xt_linear(m, "c", xt_linear(m, "b", xt_forward(m, xt_from_array(x, XT_F32, 2, 4)), 3), 2);
+    b = weight_sum(m, "b.weight"), c = weight_sum(m, "c.weight");
+    assert_true(xt_mark_step());
+    ok(xt_save(m, path));
+    xt_module_free(m);
+
+    said[0] = 0;
+    xt_set_sink(sink, NULL);
+    xt_seed(4);
+    m = xt_module_new(half, NULL);
+    ok(xt_load(m, path));
+    for (int i = 0; i < 2; i++) {
+        xt_linear(m, "b", xt_forward(m, xt_from_array(x, XT_F32, 2, 4)), 3);
+        assert_true(weight_sum(m, "b.weight") == b);
+        assert_true(xt_mark_step());
+    }
+    ok(xt_save(m, other)); /* c waits still */
+    assert_string_equal(said, "");
+    xt_linear(m, "c", xt_from_array(x, XT_F32, 2, 3), 2);
+    assert_true(weight_sum(m, "c.weight") == c);
+    assert_true(xt_mark_step());
+    xt_module_free(m);
+    assert_string_equal(said, "");
+
+    m = xt_module_new(half, NULL);
+    ok(xt_load(m, other));
+    xt_optimizer *o = xt_sgd(m, .lr = 0.5);
+    for (int i = 0; i < 3; i++) {
+        xt_tensor y = xt_linear(m, "b", xt_forward(m, xt_from_array(x, XT_F32, 2, 4)), 3);
+        xt_backward(xt_mean(y));
+        xt_optimizer_step(o);
+        assert_true(xt_mark_step());
+        assert_int_equal(strstr(said, "holds 2 tensors that no layer of the module has taken") != NULL, i > 0);
+    }
+    said[0] = 0;
+    xt_linear(m, "c", xt_from_array(x, XT_F32, 2, 3), 2);
+    assert_true(weight_sum(m, "c.weight") == c);
+    xt_optimizer_free(o);
+    xt_module_free(m);
+    assert_string_equal(said, "");
+
+    m = xt_module_new(half, NULL);
+    ok(xt_load(m, other));
+    xt_forward(m, xt_from_array(x, XT_F32, 2, 4));
+    assert_true(xt_mark_step());
+    xt_module_free(m);
+    assert_non_null(strstr(said, "holds 4 tensors that no layer of the module has taken"));
+    xt_set_sink(NULL, NULL);
+    assert_int_equal(xt_finish(), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_drawn_that_a_file_has),
                                        cmocka_unit_test(every_width_and_order),
                                        cmocka_unit_test(draws_are_those_of_the_seed),
-                                       cmocka_unit_test(a_file_that_changes), cmocka_unit_test(without_a_use)};
+                                       cmocka_unit_test(a_file_that_changes),
+                                       cmocka_unit_test(without_a_use),
+                                       cmocka_unit_test(layers_beside_the_function)};
     return cmocka_run_group_tests(tests, begin, end);
 }
