@@ -161,8 +161,8 @@ static void a_file_that_changes(void **state) {
         assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
         xt_tensor y = xt_forward(m, xt_ones(XT_F32, 1, IN));
         assert_true(xt_is_error(y) || !xt_mark_step());
-        const char *said = xt_error() ? xt_status_message(xt_error()) : "";
-        if (!strstr(said, path) || !strstr(said, "was written over after it was loaded")) fail_msg("\"%s\"", said);
+        const char *told = xt_error() ? xt_status_message(xt_error()) : "";
+        if (!strstr(told, path) || !strstr(told, "was written over after it was loaded")) fail_msg("\"%s\"", told);
         xt_clear_error();
         xt_mark_step();
         xt_clear_error();
