@@ -56,9 +56,6 @@ static bool tile_fits(const model *m, const model_options *o, char *why, size_t 
     else if (tile < o->seq && o->seq % tile)
         snprintf(why, n, "attention_tile = %lld, seq = %lld; the tile must divide the positions of a sample",
                  (long long)tile, (long long)o->seq);
-    else if (o->dropout > 0)
-        snprintf(why, n, "attention_tile = %lld, dropout = %g; tiled attention drops none of its weights out",
-                 (long long)tile, o->dropout);
     else
         return true;
     return false;

@@ -211,14 +211,14 @@ typedef struct XT_OPTIONS_ xt_attention_opts {
     int heads XT_IS(xt_attention_opts, heads); /* must divide C */
     xt_switch causal XT_ZERO; /* default off: row i sees columns <= i */
     double dropout XT_ZERO; /* of the attention weights, in training mode */
-    /* Tiled attention (Rabe and Staats 2021; FlashAttention's arithmetic): positions whose scores are computed at a
-     * time, so that memory for scores is T * tile, not T * T, and the backward pass computes them again. Must divide T,
-     * if it is less than T; not with dropout in training. 0: all at once (the CPU device tiles such programs by
+    /* Tiled attention (Rabe and Staats 2021): positions whose scores are computed at a time, so that memory for scores
+     * is tile * T, not T * T, and the backward pass computes them again. Must divide T, if it is less than T. What
+     * dropout takes out is what it takes out without tiles. 0: all at once (the CPU device tiles such programs by
      * itself). Positions that a mesh divides are tiles already. */
     int64_t tile XT_ZERO;
 } xt_attention_opts;
 /* GPT-2's: [B,T,C] -> [B,T,C]; layers name.c_attn, name.c_proj. INVALID_ARGUMENT for heads that do not divide C, and a
- * tile that does not divide T or comes with dropout. */
+ * tile that does not divide T. */
 #define xt_self_attention(m, name, ...)                                           \
     (XT_GIVEN_(#__VA_ARGS__, "xt_self_attention(m, name, x, ...): x is missing"), \
      XT_SELF_ATTENTION_(m, name, __VA_ARGS__, ))
@@ -241,6 +241,8 @@ typedef struct XT_OPTIONS_ xt_mha_opts {
     xt_tensor key_padding_mask XT_ZERO; /* [B,S]: bool, true = ignore this key; or floats to add */
     xt_tensor attn_mask XT_ZERO; /* [T,S] or [B*heads,T,S]: bool, true = may not be seen; or floats to add */
     xt_tensor *out_weights XT_ZERO; /* not NULL: receives the attention weights [B,T,S], averaged over heads */
+    /* queries whose scores are computed at a time, as in xt_attention_opts: tile * S instead of T * S. Must divide T */
+    int64_t tile XT_ZERO;
 } xt_mha_opts;
 #define xt_multihead_attention(m, name, q, k, ...)                                           \
     (XT_GIVEN_(#__VA_ARGS__, "xt_multihead_attention(m, name, q, k, v, ...): v is missing"), \

@@ -1,9 +1,15 @@
 /* Attention layers: GPT-2's and PyTorch's, over one scaled dot product. Scores of what may not be seen become -inf
- * (GPT-2's: -1e30) before the softmax. */
+ * (GPT-2's: -1e30) before the softmax.
+ *
+ * Tiled (Rabe and Staats 2021), a loop does the same for some rows of queries at a time, and the backward pass computes
+ * their scores again: [tile, S] of them are alive at once instead of [T, S]. A row's softmax is over all of its keys
+ * either way, so masks, dropout and derivatives need nothing of their own. */
 #include <math.h>
 
 #include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
+
+#include <xtrain/loop.h>
 
 enum { END = XT_MAX_RANK + 1 };
 
@@ -22,13 +28,36 @@ static xt_tensor join_heads(const xt_src *src, xt_tensor x) {
                          (int64_t[END]){t->dims[0], t->dims[2], t->dims[1] * t->dims[3]});
 }
 
-/* Row i sees columns <= i of [T,S]. */
-static xt_tensor mask_future(const xt_src *src, xt_tensor scores, double hidden) {
+typedef struct attention {
+    const xt_src *src;
+    xt_module *m; /* whose mode says whether weights are dropped */
+    xt_tensor q, k, v; /* [B,heads,T,D], [B,heads,S,D] */
+    xt_tensor pairs, keys; /* masks as scores lie, [T,S] or [B,heads,T,S] and [B,1,1,S]; or none */
+    bool causal, wants_weights;
+    double hidden; /* a score that may not be seen because of causal */
+    double dropout;
+    nn_row_dropout drops; /* of the tiles */
+    int64_t rows; /* T */
+} attention;
+
+/* Row i of all sees columns <= i; these are the rows from `first` on (none: from 0) of [...,S]. */
+static xt_tensor mask_future(const attention *a, xt_tensor scores, xt_tensor first) {
+    const xt_src *src = a->src;
     const ir_type *t = lazy_type(scores);
     if (!t) return scores;
-    xt_tensor row = xt_unsqueeze_at(src, xt_arange_at(src, t->dims[2], XT_I32), 1),
+    xt_tensor row = xt_arange_at(src, t->dims[2], XT_I32),
               column = xt_unsqueeze_at(src, xt_arange_at(src, t->dims[3], XT_I32), 0);
-    return xt_where_at(src, xt_ge_at(src, row, column), scores, nn_number(src, hidden, t->dtype));
+    if (!xt_is_none(first)) row = xt_add_at(src, row, first);
+    row = xt_unsqueeze_at(src, row, 1);
+    return xt_where_at(src, xt_ge_at(src, row, column), scores, nn_number(src, a->hidden, t->dtype));
+}
+
+/* bool: true hides; floats are added. */
+static xt_tensor apply_mask(const xt_src *src, xt_tensor scores, xt_tensor mask) {
+    xt_dtype t = lazy_type(scores) ? xt_dtype_of(scores) : XT_F32;
+    if (xt_is_none(mask)) return scores;
+    if (xt_dtype_of(mask) == XT_BOOL) return xt_where_at(src, mask, nn_number(src, -INFINITY, t), scores);
+    return xt_add_at(src, scores, xt_cast_at(src, mask, t));
 }
 
 static xt_tensor scaled_scores(const xt_src *src, xt_tensor q, xt_tensor k) {
@@ -37,30 +66,72 @@ static xt_tensor scaled_scores(const xt_src *src, xt_tensor q, xt_tensor k) {
     return xt_mul_at(src, s, nn_number(src, scale, lazy_type(s) ? xt_dtype_of(s) : XT_F32));
 }
 
-static xt_tensor self_attention(const xt_src *src, xt_module *m, const xt_tensor qkv[3], bool causal, double dropout) {
-    xt_tensor scores = scaled_scores(src, qkv[0], qkv[1]);
-    if (causal) scores = mask_future(src, scores, -1e30);
+/* What rows q of the queries see, [B,heads,t,D], and their weights averaged over heads, [B,t,S]. No `first`: of all. */
+static xt_tensor attend(const attention *a, xt_tensor q, xt_tensor pairs, xt_tensor first, xt_tensor *weights) {
+    const xt_src *src = a->src;
+    xt_tensor scores = scaled_scores(src, q, a->k);
+    if (a->causal) scores = mask_future(a, scores, first);
+    scores = apply_mask(src, apply_mask(src, scores, pairs), a->keys);
     xt_tensor p = xt_softmax_at(src, scores, -1);
-    return xt_matmul_at(src, xt_dropout_at(src, m, p, dropout), qkv[2]);
+    p = xt_is_none(first) ? xt_dropout_at(src, a->m, p, a->dropout) : nn_drop_rows(src, &a->drops, p, a->rows, first);
+    if (a->wants_weights) *weights = xt_mean_axis_at(src, p, 1);
+    return xt_matmul_at(src, p, a->v);
 }
 
-/* Into how many blocks the positions are cut: each device's of `axes`, if there are any, else tiles. 1: whole; 0 after
- * an error, which is in *failed. */
-static int64_t blocks_of(const xt_src *src, const char *name, const char *axes, bool drops, int64_t T,
-                         const xt_attention_opts *o, xt_tensor *failed) {
-    if (axes && !drops && T % xt_mesh_size(NULL, axes) == 0) return xt_mesh_size(NULL, axes);
-    if (o->tile == 0 || (o->tile >= T && T > 0)) return 1;
-    if (o->tile > 0 && T % o->tile == 0 && !drops) return T / o->tile;
-    *failed = drops ? lazy_error(src, XT_INVALID_ARGUMENT,
-                                 "xt_self_attention %s: .tile = %lld and .dropout = %g: tiles compute their weights "
-                                 "again in the backward pass and drop none out; leave one of the two away "
-                                 "(xt_dropout of what the layer gives goes with tiles)",
-                                 name, (long long)o->tile, o->dropout)
-                    : lazy_error(src, XT_INVALID_ARGUMENT,
-                                 "xt_self_attention %s: .tile = %lld does not divide the positions T = %lld of x; 0: "
-                                 "scores of all of them at once",
-                                 name, (long long)o->tile, (long long)T);
-    return 0;
+/* --- tiles --- */
+static void attend_tile(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user) {
+    const attention *a = user;
+    (void)carry;
+    y[0] = attend(a, x[1], xt_is_none(a->pairs) ? a->pairs : x[2], x[0], &y[1]);
+}
+
+/* [..,T,W] of rank 4 as [n,..,T/n,W], and what a loop made of it back. */
+static xt_tensor in_tiles(const xt_src *src, xt_tensor x, int64_t n) {
+    const ir_type *t = lazy_type(x);
+    if (!t) return x;
+    xt_tensor h = xt_reshape_at(src, x, (int64_t[END]){t->dims[0], t->dims[1], n, t->dims[2] / n, t->dims[3]});
+    return xt_permute_at(src, h, 5, (int[]){2, 0, 1, 3, 4});
+}
+static xt_tensor out_of_tiles(const xt_src *src, xt_tensor x) {
+    const ir_type *t = lazy_type(x);
+    if (!t) return x;
+    xt_tensor h = xt_permute_at(src, x, 5, (int[]){1, 2, 0, 3, 4});
+    return xt_reshape_at(src, h, (int64_t[END]){t->dims[1], t->dims[2], t->dims[0] * t->dims[3], t->dims[4]});
+}
+
+static xt_tensor attend_in_tiles(attention *a, int64_t n, xt_tensor *weights) {
+    const xt_src *src = a->src;
+    xt_tensor failed, x[3], y[2] = {{0}}, pairs = a->pairs;
+    if (!nn_row_dropout_begin(src, a->m, a->dropout, a->q, &a->drops, &failed)) return failed;
+    x[0] = xt_mul_at(src, xt_arange_at(src, n, XT_I32), nn_number(src, (double)(a->rows / n), XT_I32));
+    x[1] = in_tiles(src, a->q, n);
+    if (lazy_type(pairs) && lazy_type(pairs)->rank == 2)
+        pairs = xt_unsqueeze_at(src, xt_unsqueeze_at(src, pairs, 0), 0);
+    if (!xt_is_none(pairs)) x[2] = in_tiles(src, pairs, n);
+    xt_scan_at(src, attend_tile, 0, NULL, xt_is_none(pairs) ? 2 : 3, x, a->wants_weights ? 2 : 1, y,
+               XT_OPTS(xt_scan_opts, .recompute = XT_ON, .user = a));
+    if (a->wants_weights) /* [n,B,t,S]: as those of one head */
+        *weights = xt_squeeze_at(src, out_of_tiles(src, xt_unsqueeze_at(src, y[1], 2)), 1);
+    return out_of_tiles(src, y[0]);
+}
+
+/* softmax(q k^T / sqrt(D) + masks) v: all rows, or `tile` of them at a time. */
+static xt_tensor attention_of(attention *a, int64_t tile, xt_tensor *weights) {
+    int64_t T = lazy_type(a->q) ? xt_dim(a->q, 2) : 0;
+    a->rows = T;
+    return tile && tile < T ? attend_in_tiles(a, T / tile, weights)
+                            : attend(a, a->q, a->pairs, (xt_tensor){0}, weights);
+}
+
+/* False after an error, which is *failed. */
+static bool tile_fits(const xt_src *src, const char *what, const char *name, const char *positions, int64_t T,
+                      int64_t tile, xt_tensor *failed) {
+    if (tile >= 0 && (tile == 0 || tile >= T || T % tile == 0)) return true;
+    *failed = lazy_error(src, XT_INVALID_ARGUMENT,
+                         "%s %s: .tile = %lld does not divide the positions T = %lld of %s; 0: scores of all of them "
+                         "at once",
+                         what, name, (long long)tile, (long long)T, positions);
+    return false;
 }
 
 /* softmax(q k^T / sqrt(d)) v with heads side by side in the last dim, as GPT-2 lays them out. */
@@ -73,20 +144,28 @@ xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name
         return lazy_error(src, XT_INVALID_ARGUMENT,
                           "xt_self_attention %s: .heads = %lld does not divide the width C = %lld of x", name,
                           (long long)heads, (long long)t->dims[2]);
-    int64_t C = t->dims[2];
+    int64_t C = t->dims[2], T = t->dims[1];
     const char *axes = nn_context_axes(m);
-    bool drops = nn_drops(m, o.dropout);
-    xt_tensor failed = {0};
-    int64_t blocks = blocks_of(src, name, axes, drops, t->dims[1], &o, &failed);
-    if (!blocks) return failed;
+    bool divided = axes && !nn_drops(m, o.dropout) && T % xt_mesh_size(NULL, axes) == 0;
+    xt_tensor failed;
+    if (!divided && !tile_fits(src, "xt_self_attention", name, "x", T, o.tile, &failed)) return failed;
     xt_module *sub = xt_sub(m, name, -1);
-    xt_tensor qkv = xt_linear_at(src, sub, "c_attn", x, 3 * C, XT_OPTS(xt_linear_opts, )), part[3];
+    xt_tensor qkv = xt_linear_at(src, sub, "c_attn", x, 3 * C, XT_OPTS(xt_linear_opts, )), part[3], y;
     /* the scores, which take most of a long sequence's memory, are the module's own */
     lazy_path_push(sub ? sub->path : name);
     for (int i = 0; i < 3; i++) part[i] = split_heads(src, xt_slice_at(src, qkv, 2, i * C, (i + 1) * C), heads);
-    bool divided = axes && !drops && blocks == xt_mesh_size(NULL, axes);
-    xt_tensor y = blocks > 1 || divided ? nn_ring_attention(src, part, blocks, divided ? axes : NULL, o.causal == XT_ON)
-                                        : self_attention(src, m, part, o.causal == XT_ON, o.dropout);
+    if (divided)
+        y = nn_ring_attention(src, part, axes, o.causal == XT_ON);
+    else
+        y = attention_of(&(attention){.src = src,
+                                      .m = m,
+                                      .q = part[0],
+                                      .k = part[1],
+                                      .v = part[2],
+                                      .causal = o.causal == XT_ON,
+                                      .hidden = -1e30,
+                                      .dropout = o.dropout},
+                         o.tile, NULL);
     y = join_heads(src, y);
     lazy_path_pop();
     return xt_linear_at(src, sub, "c_proj", y, C, XT_OPTS(xt_linear_opts, ));
@@ -140,36 +219,33 @@ static void project_all(const mha *a, const xt_tensor x[3], xt_tensor out[3]) {
     for (int i = 0; i < 3; i++) out[i] = split_heads(src, out[i], a->heads);
 }
 
-/* bool: true hides; floats are added. */
-static xt_tensor apply_mask(const xt_src *src, xt_tensor scores, xt_tensor mask) {
-    xt_dtype t = lazy_type(scores) ? xt_dtype_of(scores) : XT_F32;
-    if (xt_dtype_of(mask) == XT_BOOL) return xt_where_at(src, mask, nn_number(src, -INFINITY, t), scores);
-    return xt_add_at(src, scores, xt_cast_at(src, mask, t));
-}
-
-static xt_tensor mask_scores(const mha *a, xt_tensor scores) {
+/* The caller's masks as scores [B,heads,T,S] want them; false after an error, which is *failed. */
+static bool masks_of(const mha *a, attention *of, xt_tensor *failed) {
     const xt_src *src = a->src;
-    const ir_type *t = lazy_type(scores);
+    const ir_type *q = lazy_type(of->q), *keys_type = lazy_type(of->k);
     xt_tensor keys = a->o->key_padding_mask, pairs = a->o->attn_mask;
-    if (!t) return scores;
-    int64_t B = t->dims[0], T = t->dims[2], S = t->dims[3];
-    if (a->o->causal == XT_ON) scores = mask_future(src, scores, -INFINITY);
+    if (!q || !keys_type) return true; /* an error goes on */
+    int64_t B = q->dims[0], T = q->dims[2], S = keys_type->dims[2];
     if (!xt_is_none(pairs)) {
         const ir_type *p = lazy_type(pairs);
         bool wide = p && p->rank == 3 && p->dims[0] == B * a->heads && p->dims[1] == T && p->dims[2] == S;
-        if (!p || (!wide && (p->rank != 2 || p->dims[0] != T || p->dims[1] != S)))
-            return nn_bad_input(src, "xt_multihead_attention", a->name, pairs,
-                                "attn_mask must be [T,S] or [B*heads,T,S]");
-        scores = apply_mask(src, scores, wide ? xt_reshape_at(src, pairs, (int64_t[END]){B, a->heads, T, S}) : pairs);
+        if (!p || (!wide && (p->rank != 2 || p->dims[0] != T || p->dims[1] != S))) {
+            *failed =
+                nn_bad_input(src, "xt_multihead_attention", a->name, pairs, "attn_mask must be [T,S] or [B*heads,T,S]");
+            return false;
+        }
+        of->pairs = wide ? xt_reshape_at(src, pairs, (int64_t[END]){B, a->heads, T, S}) : pairs;
     }
     if (!xt_is_none(keys)) {
         const ir_type *k = lazy_type(keys);
         bool lone = k && k->rank == 1 && !a->batched;
-        if (!k || (lone ? k->dims[0] != S : k->rank != 2 || k->dims[0] != B || k->dims[1] != S))
-            return nn_bad_input(src, "xt_multihead_attention", a->name, keys, "key_padding_mask must be [B,S]");
-        scores = apply_mask(src, scores, xt_reshape_at(src, keys, (int64_t[END]){B, 1, 1, S}));
+        if (!k || (lone ? k->dims[0] != S : k->rank != 2 || k->dims[0] != B || k->dims[1] != S)) {
+            *failed = nn_bad_input(src, "xt_multihead_attention", a->name, keys, "key_padding_mask must be [B,S]");
+            return false;
+        }
+        of->keys = xt_reshape_at(src, keys, (int64_t[END]){B, 1, 1, S});
     }
-    return scores;
+    return true;
 }
 
 static bool inputs_fit(const mha *a, const ir_type *q, const ir_type *k, const ir_type *v, xt_tensor *out) {
@@ -220,22 +296,28 @@ xt_tensor xt_multihead_attention_at(const xt_src *src, xt_module *m, const char 
              tv->dims[tv->rank - 1],
              nn_param_dtype(tq),
              tq->rank == 3};
-    xt_tensor failed, part[3];
+    xt_tensor failed, part[3], weights = lazy_failed_tensor(src);
     if (!inputs_fit(&a, tq, tk, tv, &failed)) return failed;
+    int64_t T = tq->dims[a.batched && o.batch_first == XT_ON ? 1 : 0];
+    if (!tile_fits(src, "xt_multihead_attention", name, "the query", T, o.tile, &failed)) return failed;
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_multihead_attention", name, (xt_tensor){0}, "");
     project_all(&a, (xt_tensor[]){q, k, v}, part);
-    xt_tensor p = xt_softmax_at(src, mask_scores(&a, scaled_scores(src, part[0], part[1])), -1);
-    p = xt_dropout_at(src, m, p, o.dropout);
-    xt_tensor y = join_heads(src, xt_matmul_at(src, p, part[2]));
+    attention of = {.src = src,
+                    .m = m,
+                    .q = part[0],
+                    .k = part[1],
+                    .v = part[2],
+                    .causal = o.causal == XT_ON,
+                    .wants_weights = o.out_weights != NULL,
+                    .hidden = -INFINITY,
+                    .dropout = o.dropout};
+    xt_tensor y = masks_of(&a, &of, &failed) ? join_heads(src, attention_of(&of, o.tile, &weights)) : failed;
     xt_tensor w = nn_tensor(src, m, name, "out_proj.weight", true, NN_UNIFORM, 1 / sqrt((double)a.E), a.d, 2,
                             (int64_t[]){a.E, a.E});
     y = xt_matmul_at(src, y, xt_transpose_at(src, w, 0, 1));
     if (o.bias != XT_OFF)
         y = xt_add_at(src, y, nn_tensor(src, m, name, "out_proj.bias", true, NN_ZEROS, 0, a.d, 1, &a.E));
-    if (o.out_weights) {
-        *o.out_weights = xt_mean_axis_at(src, p, 1);
-        if (!a.batched) *o.out_weights = xt_squeeze_at(src, *o.out_weights, 0);
-    }
+    if (o.out_weights) *o.out_weights = a.batched ? weights : xt_squeeze_at(src, weights, 0);
     nn_layer_end();
     if (!a.batched) return xt_squeeze_at(src, y, 0);
     return o.batch_first == XT_ON ? y : xt_transpose_at(src, y, 0, 1);

@@ -3,8 +3,7 @@
  * running softmax (Milakov and Gimelshein 2018). No device ever has more than its queries' scores for one device's
  * keys: [T/n, T/n] instead of [T, T].
  *
- * A turn is an iteration of a loop, so that one block of scores is alive at a time. That makes it the tiled attention
- * of one device, too (Rabe and Staats 2021): nothing is divided, all queries see one block of keys a turn, [T, T/n].
+ * A turn is an iteration of a loop, so that one block of scores is alive at a time.
  *
  * It is a program for all devices together as everything else: [B,H,T,D] becomes [B,H,n,t,D], whose dim 2 the mesh
  * divides, and "handed round" is turning that dim by one, which the compiler makes a collective_permute (ours:
@@ -200,20 +199,20 @@ static bool backward(void (*user_fn)(void), void *user, const xt_src *src, const
 }
 
 /* --- the layer's part --- */
-/* [B,H,T,D] as [B,H,n,t,D], dim 2 divided over the axes, if there are any; batch and heads may be divided besides. */
+/* [B,H,T,D] as [B,H,n,t,D], dim 2 divided over the axes; batch and heads may be divided besides. */
 static ir_value *in_blocks(ir_builder *b, ir_value *x, const char *axes, int64_t n) {
     const lazy_layout *layout = NULL;
     if (!x) return NULL;
     const int64_t *d = x->type->dims;
     ir_value *v = ir_reshape(b, x, RANK, (int64_t[]){d[0], d[1], n, d[2] / n, d[3]});
-    if (!axes) return v;
     const char *lists[] = {NULL, NULL, axes};
     xt_status s = v ? lazy_layout_make(lazy_mesh_of_run(), v->type, 3, lists, "attention", &layout) : NULL;
     if (s && !b->status) b->status = s;
     return v && layout ? ir_annotate_sharding_open(b, v, intern_text(layout->text), 1 << 0 | 1 << 1) : NULL;
 }
 
-xt_tensor nn_ring_attention(const xt_src *src, const xt_tensor qkv[3], int64_t n, const char *axes, bool causal) {
+xt_tensor nn_ring_attention(const xt_src *src, const xt_tensor qkv[3], const char *axes, bool causal) {
+    int64_t n = xt_mesh_size(NULL, axes);
     ir_value *in[9] = {0}, *y = NULL, *lse = NULL;
     ir_builder *b = lazy_begin(src);
     const ir_type *whole = lazy_type(qkv[0]);

@@ -171,10 +171,24 @@ const char *nn_expert_axes(const xt_module *m); /* the same for the experts of x
 const char *nn_stage_axes(const xt_module *m); /* and for the blocks of xt_pipeline */
 /* layers_moe.c: adds a layer's to the balance of the pass. */
 void nn_note_balance(const xt_src *src, xt_module *m, xt_tensor balance);
-/* softmax(q k^T / sqrt(D)) v of [B,H,T,D], T cut into n blocks, which divide it; causal: position i sees those up to i.
- * With axes of the run's mesh, whose devices are n, each has a block; NULL: one block of scores after another on the
- * same device (layers_attention_ring.c) */
-xt_tensor nn_ring_attention(const xt_src *src, const xt_tensor qkv[3], int64_t n, const char *axes, bool causal);
+/* softmax(q k^T / sqrt(D)) v of [B,H,T,D], T divided over axes of the run's mesh, whose devices divide it; causal:
+ * position i sees those up to i (layers_attention_ring.c). */
+xt_tensor nn_ring_attention(const xt_src *src, const xt_tensor qkv[3], const char *axes, bool causal);
+/* What a dropout does in this step. A probability that has changed between two steps is data, and 0 and 1 are numbers
+ * as others then: one program serves all. */
+typedef enum nn_dropping { NN_DROPS_NOTHING, NN_DROPS_CONSTANT, NN_DROPS_DATA } nn_dropping;
+/* Dropout of what is never there as a whole: rows of [...,rows,S], tile by tile in a loop. `begin`, outside of the
+ * loop, takes one draw as xt_dropout does, and nn_drop_rows drops what it would have dropped in rows `first`, first +
+ * 1, ... that x [...,t,S] is (layers_dropout.c). x of begin: a tensor of the dtype. False after an error, which is
+ * *failed. */
+typedef struct nn_row_dropout {
+    nn_dropping how;
+    double p;
+    xt_tensor key;
+} nn_row_dropout;
+bool nn_row_dropout_begin(const xt_src *src, const xt_module *m, double p, xt_tensor x, nn_row_dropout *out,
+                          xt_tensor *failed);
+xt_tensor nn_drop_rows(const xt_src *src, const nn_row_dropout *d, xt_tensor x, int64_t rows, xt_tensor first);
 bool nn_syncs(const xt_module *m, const char *layer); /* xt_sync_batch_norm was called for a module that it is in */
 bool nn_drops(const xt_module *m, double p); /* dropout of that share: m trains, and p is not 0 */
 uint64_t nn_network(const xt_module *m); /* of the network that m is of; no other ever has it */

@@ -70,11 +70,11 @@ static ir_value *key_word(draw *d, ir_value *key, int64_t k) {
     return v ? ir_broadcast_scalar(d->b, v, d->words) : NULL;
 }
 
-/* The four words of blocks 0 .. n-1; round: which numbers of the same draw, NULL = the first. */
-static bool philox(draw *d, ir_value *key, ir_value *round, ir_value *c[4]) {
+/* The four words of blocks `block`; round: which numbers of the same draw, NULL = the first. */
+static bool philox_of(draw *d, ir_value *key, ir_value *block, ir_value *round, ir_value *c[4]) {
     ir_builder *b = d->b;
     ir_value *k0 = key_word(d, key, 0), *k1 = key_word(d, key, 1);
-    c[0] = ir_iota(b, d->words, 0);
+    c[0] = block;
     c[1] = round ? ir_broadcast_scalar(b, round, d->words) : word(d, 0);
     c[2] = key_word(d, key, 2);
     c[3] = key_word(d, key, 3);
@@ -91,6 +91,11 @@ static bool philox(draw *d, ir_value *key, ir_value *round, ir_value *c[4]) {
         k1 = ir_add(b, k1, word(d, 0xBB67AE85u));
     }
     return c[0] && c[1] && c[2] && c[3];
+}
+
+/* Those of blocks 0 .. n-1. */
+static bool philox(draw *d, ir_value *key, ir_value *round, ir_value *c[4]) {
+    return philox_of(d, key, ir_iota(d->b, d->words, 0), round, c);
 }
 
 /* A word as a fraction in [0, 1): its upper 24 bits, which f32 holds exactly. */
@@ -182,4 +187,51 @@ xt_tensor ops_rand_idle(const xt_src *src, const int64_t *dims) {
 }
 xt_tensor xt_randn_at(const xt_src *src, xt_dtype dtype, const int64_t *dims) {
     return random_tensor(src, "xt_randn", NORMAL, dtype, dims);
+}
+
+/* --- rows of a draw --- */
+/* The place of each block among all, [...,t,blocks of a row]: rows first, first + 1, ... of `rows`. */
+static ir_value *places_of_rows(ir_builder *b, const ir_type *t, int64_t rows, ir_value *first) {
+    int64_t row = (int64_t)t->rank - 2, stride = 1;
+    ir_value *place = ops_broadcast(b, ir_convert(b, first, XT_U64), t->rank, t->dims);
+    place = ir_add(b, place, ir_iota(b, t, row));
+    place = place ? ir_multiply(b, place, ir_splat(b, t, (double)t->dims[row + 1])) : NULL;
+    place = place ? ir_add(b, place, ir_iota(b, t, row + 1)) : NULL;
+    stride = rows * t->dims[row + 1];
+    for (int64_t i = row - 1; i >= 0; stride *= t->dims[i--])
+        place = place ? ir_add(b, place, ir_multiply(b, ir_iota(b, t, i), ir_splat(b, t, (double)stride))) : NULL;
+    return place;
+}
+
+/* Word `place` mod 4 of c. */
+static ir_value *word_at(ir_builder *b, ir_value *c[4], ir_value *place) {
+    ir_value *k = ir_and(b, place, ir_splat(b, place->type, 3));
+    ir_value *upper = k ? ir_compare(b, IR_GE, k, ir_splat(b, k->type, 2)) : NULL;
+    ir_value *odd = k ? ir_compare(b, IR_EQ, ir_and(b, k, ir_splat(b, k->type, 1)), ir_splat(b, k->type, 1)) : NULL;
+    if (!upper || !odd) return NULL;
+    return ir_select(b, upper, ir_select(b, odd, c[3], c[2]), ir_select(b, odd, c[1], c[0]));
+}
+
+xt_tensor ops_rand_rows(const xt_src *src, xt_tensor key, const ir_type *t, int64_t rows, xt_tensor first) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *k = lazy_value(key), *from = lazy_value(first), *c[4], *u = NULL;
+    uint32_t last = t->rank - 1;
+    bool whole = t->dims[last] % 4 == 0; /* then a row is so many blocks, else each element finds its word */
+    int64_t dims[XT_MAX_RANK + 1];
+    memcpy(dims, t->dims, t->rank * sizeof *dims);
+    dims[last] = whole ? dims[last] / 4 : dims[last];
+    draw d = {b, ir_tensor(XT_U32, t->rank, dims), ir_tensor(XT_U64, t->rank, dims)};
+    ir_value *place = k && from ? places_of_rows(b, d.wide, rows, from) : NULL;
+    ir_value *block = place && !whole ? ir_shift_right_logical(b, place, ir_splat(b, d.wide, 2)) : place;
+    if (!block || !philox_of(&d, k, ir_convert(b, block, XT_U32), NULL, c)) return lazy_wrap(NULL, "xt_rand");
+    if (whole) {
+        dims[t->rank] = 1;
+        for (int i = 0; i < 4; i++) c[i] = ir_reshape(b, fraction(&d, c[i]), t->rank + 1, dims);
+        if (c[0] && c[1] && c[2] && c[3])
+            u = ir_reshape(b, ir_concatenate(b, 4, c, (int64_t)t->rank), t->rank, t->dims);
+    } else {
+        ir_value *w = word_at(b, c, place);
+        u = w ? fraction(&d, w) : NULL;
+    }
+    return lazy_wrap(u, "xt_rand");
 }

@@ -132,6 +132,9 @@ ir_value *ops_random_words(const xt_src *src, const ir_type *t);
  * and the draws behind them as if there were none. */
 ir_value *ops_random_words_idle(const xt_src *src, const ir_type *t);
 xt_tensor ops_rand_idle(const xt_src *src, const int64_t *dims);
+/* What xt_rand, drawing with that key, would give rows `first`, first + 1, ... of [...,rows,S]: t is [...,t,S], of rank
+ * 2 to XT_MAX_RANK - 1, first an integer scalar. For loops over rows of a draw that is never there as a whole. */
+xt_tensor ops_rand_rows(const xt_src *src, xt_tensor key, const ir_type *t, int64_t rows, xt_tensor first);
 /* More words of one draw, whose key is from lazy_rng_key: others for each `round`, a ui32 scalar. For rounds of a loop.
  */
 ir_value *ops_random_words_of(ir_builder *b, ir_value *key, const ir_type *t, ir_value *round);

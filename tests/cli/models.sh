@@ -34,6 +34,17 @@ expect json 0 '"text": ".*", "tokens": 20, "prompt_tokens": 7, "tokens_per_s": .
     gpt2-tiny --ckpt "$tmp/half" --prompt 'line 7 ' --tokens 20 --top-k 5 --json
 expect finetune 0 '"steps": 3' "$xtrain" fit gpt2-tiny --data "$tmp/text.txt" "${tiny[@]}" \
     --load "$tmp/half/last.ckpt" --steps 3 --lr 1e-4 --json
+# Tiles drop the attention weights that are dropped without them.
+val_loss() {
+    "${fit[@]}" --steps 8 --json "$@" 2>/dev/null | tail -n 1 | grep -oE '"val_loss": [0-9.]+' | cut -d' ' -f2
+}
+whole=$(val_loss) tiled=$(val_loss --attention-tile 8)
+if awk -v a="$whole" -v b="$tiled" 'BEGIN {exit !(a > 0 && a - b < 1e-5 * a && b - a < 1e-5 * a)}'; then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+    echo "FAIL tiles-with-dropout: $tiled, without tiles $whole"
+fi
 
 # --- text: a tokenizer's files
 mkdir "$tmp/bpe"

@@ -529,6 +529,7 @@ UNSEEN = {
     "xt_grad_of_opts.allow_unused": "what would be an error without it",
     "xt_rnn_opts.loop": "the same numbers by another program",
     "xt_attention_opts.tile": "the same numbers by another program",
+    "xt_mha_opts.tile": "the same numbers by another program",
     "xt_scan_opts.recompute": "the same numbers by another program",
     "xt_pipeline_opts.microbatches": "the same numbers by another program",
 }

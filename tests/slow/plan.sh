@@ -75,6 +75,9 @@ if have TPU tpu; then
         check "tokens go to them and back" grep -q '"op": "all-to-all", "axis": "expert"' "$out"
         check "stages on $t" plan gpt2-mini --topology "$t" --mesh data=2,stage=2 --batch 4 --microbatches 4
         check "micro-batches are sent on" grep -q '"op": "collective-permute", "axis": "stage"' "$out"
+        check "stages by 1F1B on $t" plan gpt2-mini --topology "$t" --mesh data=2,stage=2 --batch 4 --microbatches 4 \
+            --pipeline 1f1b
+        check "micro-batches are sent on there, too" grep -q '"op": "collective-permute", "axis": "stage"' "$out"
     done
     if part rest; then
         check "tpu7x and v2, v3 compile" plan gpt2-tiny --topology tpu7x:2x2x1
