@@ -5,8 +5,8 @@
  *
  * A number that is not finite spoils, in all features, all results of the tile whose inner pixels it belongs to; at an
  * image's border, where there is no such tile, its first or last row or column. In the kernel it spoils every pixel of
- * its feature. So one result of each tile, in the first few features, tells of all, and looking costs about 1 % of the
- * convolution. */
+ * its feature. So one result of each tile, in the first few features, tells of all: the transform of results looks at
+ * those (wino.inc), this file at gradients of kernels. */
 #ifndef XT_SRC_CPU_VECTOR_CONV_FINITE_H
 #define XT_SRC_CPU_VECTOR_CONV_FINITE_H
 
