@@ -139,8 +139,9 @@ static bool conv_wgrad_fits(const conv_wgrad_problem *p) {
 
 /* On this processor, with these features; of f32 as far as gathers reach. */
 static bool wino_fits(const wino_problem *p) {
-    if (p->tap_step[0] != 3 || p->tap_step[1] != 1) return false;
-    if (p->half) return wino_get() && p->in.c % WINO_COLUMNS == 0 && p->out.c % WINO_COLUMNS == 0;
+    if (p->half)
+        return wino_get() && p->in.c % WINO_COLUMNS == 0 && p->out.c % WINO_COLUMNS == 0 && p->tap_step[0] == 3 &&
+               p->tap_step[1] == 1;
     return wino_get_f32() && p->in.c % 16 == 0 && p->out.c % 16 == 0 && p->out_step * 16 <= INT32_MAX;
 }
 

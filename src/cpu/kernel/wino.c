@@ -17,7 +17,7 @@ typedef struct wino_state {
     const wino_ops *ops;
     int64_t total, run; /* tiles; tiles handled at once */
     int64_t columns; /* features out of a product */
-    int64_t out_step, in_step; /* of the kernel in memory */
+    int64_t out_step, in_step, tap_step[2]; /* of the kernel in memory */
     bool flipped;
     size_t at[3]; /* parts of scratch */
     conv_direct *direct;
@@ -75,7 +75,8 @@ static void kernels(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t t = begin; t < end; t++) {
         int64_t o = t / blocks, i = t % blocks * 16;
         c->ops->kernel(c->w + (o * s->columns * s->out_step + i * s->in_step) * elem, s->out_step, s->in_step,
-                       s->flipped, s->columns, k_step(s), c->u + (o * WINO_POINTS * k_step(s) + i * s->columns) * elem);
+                       s->tap_step, s->flipped, s->columns, k_step(s),
+                       c->u + (o * WINO_POINTS * k_step(s) + i * s->columns) * elem);
     }
 }
 
@@ -208,6 +209,7 @@ xt_status cpu_build_wino(cpu_builder *b, const wino_problem *p, const ir_op *op,
     s->flipped = p->form == WINO_DATA;
     s->out_step = p->out_step;
     s->in_step = p->in_step;
+    memcpy(s->tap_step, p->tap_step, sizeof s->tap_step);
     if (weights) {
         int64_t most = ((int64_t)4 << 20) / (WINO_POINTS * 2 * (c_in + c_out));
         s->run = cut(s->total, most > 64 ? most : 64, 2);

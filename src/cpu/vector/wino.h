@@ -39,10 +39,10 @@ typedef struct wino_ops {
     bool (*output)(const wino_tiles *t, const wino_image *i, const float *m, int64_t point_step, int64_t from,
                    int64_t to, int64_t feature, int64_t columns, void *dst);
     /* G g G' for `columns` features out and 16 in: [point][16 / pack][columns][pack]; g at w + out * out_step + in *
-     * in_step + tap (or 8 - tap). */
-    void (*kernel)(const void *w, int64_t out_step, int64_t in_step, bool flipped, int64_t columns, int64_t point_step,
-                   void *out);
-    /* G' m G for one feature in and 64 out: m[point][64]; as above. */
+     * in_step + tap's row * tap_step[0] + its column * tap_step[1] (of bf16 {3, 1}), or turned around. */
+    void (*kernel)(const void *w, int64_t out_step, int64_t in_step, const int64_t tap_step[2], bool flipped,
+                   int64_t columns, int64_t point_step, void *out);
+    /* G' m G for one feature in and 64 out: m[point][64]; to dw + out * out_step + tap. */
     void (*kernel_gradient)(const float *m, int64_t point_step, int64_t out_step, void *dw);
     /* Without a transform: the pixels at y0 + stride[0] * row, x0 + stride[1] * column of positions [from, to), as
      * `input` lays out pairs of one point; zeros outside, and beyond the last position. */

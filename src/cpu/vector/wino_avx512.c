@@ -142,8 +142,9 @@ ALWAYS void read_taps(const uint16_t *w, int64_t step, __m256i t[8]) {
     }
 }
 
-static void kernel(const void *kernels, int64_t out_step, int64_t in_step, bool flipped, int64_t columns,
-                   int64_t point_step, void *points) {
+static void kernel(const void *kernels, int64_t out_step, int64_t in_step, const int64_t tap_step[2], bool flipped,
+                   int64_t columns, int64_t point_step, void *points) {
+    (void)tap_step;
     const uint16_t *w = kernels;
     uint16_t *out = points;
     for (int64_t i = 0; i < LANES; i += 2)

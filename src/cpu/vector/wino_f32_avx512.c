@@ -28,8 +28,8 @@ static void input(const wino_tiles *t, const wino_image *i, const void *src, int
     tile_points(t, i, src, from, to, point_step, out);
 }
 
-static void kernel(const void *kernels, int64_t out_step, int64_t in_step, bool flipped, int64_t columns,
-                   int64_t point_step, void *points) {
+static void kernel(const void *kernels, int64_t out_step, int64_t in_step, const int64_t tap_step[2], bool flipped,
+                   int64_t columns, int64_t point_step, void *points) {
     const float *w = kernels;
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
                   apart = _mm512_mullo_epi32(lane, _mm512_set1_epi32((int32_t)out_step));
@@ -39,7 +39,8 @@ static void kernel(const void *kernels, int64_t out_step, int64_t in_step, bool 
             const float *from = w + o * out_step + i * in_step;
             __m512 g[9], u[4][4];
             for (int tap = 0; tap < 9; tap++)
-                g[flipped ? 8 - tap : tap] = _mm512_i32gather_ps(apart, from + tap, sizeof *from);
+                g[flipped ? 8 - tap : tap] =
+                    _mm512_i32gather_ps(apart, from + tap / 3 * tap_step[0] + tap % 3 * tap_step[1], sizeof *from);
             kernel_points(g, u);
             for (int p = 0; p < WINO_POINTS; p++)
                 store((float *)points + p * point_step + i * columns + o, u[p / 4][p % 4]);
