@@ -151,8 +151,10 @@ static void winograd_is_switched(void **state) {
     (void)state;
     char text[2048];
     if (simd_level() < 2 || !dnnl_util_has_winograd()) skip();
-    static const char *const kernels[][2] = {
-        {"forward", "winograd-conv"}, {"data", "winograd-conv-data"}, {"weights", "winograd-conv-weights"}};
+    static const char *const kernels[][2] = {{"forward", "winograd-conv"},
+                                             {"forward, features last", "winograd-conv"},
+                                             {"data", "winograd-conv-data"},
+                                             {"weights", "winograd-conv-weights"}};
     static const char *const wide[][2] = {{"wide forward", "winograd-conv"},
                                           {"wide data", "winograd-conv-data"},
                                           {"wide weights", "winograd-conv-weights"}};

@@ -41,13 +41,6 @@ static void conv_free(void *state) {
     base_free(s);
 }
 
-/* Of a result by Winograd's algorithm, before it is brought into another layout; images lie as nChw16c. */
-static bool is_finite(const conv_state *s, const cpu_team *team, const void *result) {
-    const dnnl_memory_desc_t *md = &s->prim.md[s->output];
-    const dnnl_dim_t *d = md->dims;
-    return conv_image_is_finite(team, result, d[0], d[1] / 16, d[2], d[3]);
-}
-
 /* By one primitive and all threads. */
 static xt_status whole_run(const conv_state *s, const cpu_call *c, void *const user[3]) {
     char *scratch = c->scratch;
@@ -60,7 +53,6 @@ static xt_status whole_run(const conv_state *s, const cpu_call *c, void *const u
     }
     XT_TRY(dnnl_prim_run(&s->prim, &c->device->stream, used, scratch + s->prim_scratch_at));
     int o = s->output;
-    if (s->direct && !is_finite(s, &c->device->team, used[o])) return conv_direct_run(s->direct, c);
     if (s->reorder[o].primitive)
         XT_TRY(dnnl_prim_run(&s->reorder[o], &c->device->stream, (void *[]){used[o], user[o]},
                              scratch + s->reorder_scratch_at));
@@ -98,10 +90,6 @@ static const cpu_kernel conv_forward_kernel = {"onednn-conv", conv_run, conv_fre
 static const cpu_kernel conv_data_kernel = {"onednn-conv-data", conv_run, conv_free, .onednn = true,
                                             .access = conv_access};
 static const cpu_kernel conv_weights_kernel = {"onednn-conv-weights", conv_run, conv_free, .access = conv_access};
-static const cpu_kernel wino_forward_kernel = {"winograd-conv", conv_run, conv_free, .onednn = true,
-                                               .access = conv_access};
-static const cpu_kernel wino_data_kernel = {"winograd-conv-data", conv_run, conv_free, .onednn = true,
-                                            .access = conv_access};
 static const cpu_kernel wino_weights_kernel = {"winograd-conv-weights", conv_run, conv_free, .access = conv_access};
 
 static size_t align_up(size_t n) {
@@ -126,7 +114,6 @@ static xt_status finish(conv_state *s, const conv_desc *d, conv_layout last, dou
         return NULL;
     }
     s->prim = best.prim;
-    s->winograd = best.layout == LAYOUT_WINOGRAD;
     *out_ok = best.ok;
     for (int i = 0; i < 3 && *out_ok; i++) {
         const dnnl_memory_desc_t *used = &best.used[i];
@@ -289,8 +276,7 @@ static bool lie_blocked(cpu_builder *b, const ir_value *v, int feature, dnnl_mem
 }
 
 CPU_LOWER(convolution) {
-    static const cpu_kernel *const kernels[] = {&conv_forward_kernel, &conv_data_kernel, &conv_weights_kernel,
-                                                &wino_forward_kernel, &wino_data_kernel, &wino_weights_kernel};
+    static const cpu_kernel *const kernels[] = {&conv_forward_kernel, &conv_data_kernel, &conv_weights_kernel};
     conv c = {0};
     conv_desc d = {0};
     size_t scratch = 0;
@@ -313,8 +299,8 @@ CPU_LOWER(convolution) {
     wino_problem problem;
     bool both = ok && (d.form == CONV_WEIGHTS ? in_blocked == 3 : in_blocked == 1 && out_blocked);
     double flops = cpu_op_flops(op);
-    if (both && !s->flip && !cropped && d.md[SRC].data_type == dnnl_bf16 && conv_winograd_is_meant(&d) &&
-        conv_wino_of(&d, &problem)) {
+    bool ours = d.md[SRC].data_type == dnnl_bf16 || (d.md[SRC].data_type == dnnl_f32 && d.form != CONV_WEIGHTS);
+    if (both && !s->flip && !cropped && ours && conv_winograd_is_meant(&d) && conv_wino_of(&d, &problem)) {
         xt_status made = plain_new(&d, s, scratch, flops, threads, &problem.direct);
         conv_free(s);
         *out_done = !made;
@@ -336,7 +322,7 @@ CPU_LOWER(convolution) {
         return st;
     }
     *out_done = true;
-    cpu_thunk_desc t = {.kernel = kernels[s->winograd ? 3 + d.form : d.form],
+    cpu_thunk_desc t = {.kernel = s->winograd ? &wino_weights_kernel : kernels[d.form],
                         .op = op,
                         .n_in = 2,
                         .in = in,

@@ -52,7 +52,9 @@ xt_status conv_try(const conv_desc *d, conv_layout layout, double flops, int thr
     xt_status s = NULL;
     dnnl_alg_kind_t algorithm = layout == LAYOUT_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct;
     *out = (conv_choice){0};
-    if (layout == LAYOUT_WINOGRAD && (d->md[SRC].data_type != dnnl_f32 || !conv_winograd_is_meant(d))) return NULL;
+    if (layout == LAYOUT_WINOGRAD &&
+        (d->form != CONV_WEIGHTS || d->md[SRC].data_type != dnnl_f32 || !conv_winograd_is_meant(d)))
+        return NULL;
     for (int i = 0; i < 3; i++) {
         md[i] = d->md[i];
         lay_out(&md[i], i, layout);

@@ -137,10 +137,12 @@ static bool conv_wgrad_fits(const conv_wgrad_problem *p) {
     return wino_get() && p->in[0] % 16 == 0 && p->out[0] % WINO_COLUMNS == 0;
 }
 
-/* On this processor, with these features. */
+/* On this processor, with these features; of f32 as far as gathers reach. */
 static bool wino_fits(const wino_problem *p) {
-    return wino_get() && p->in.c % WINO_COLUMNS == 0 && p->out.c % WINO_COLUMNS == 0 && p->tap_step[0] == 3 &&
-           p->tap_step[1] == 1;
+    if (p->half)
+        return wino_get() && p->in.c % WINO_COLUMNS == 0 && p->out.c % WINO_COLUMNS == 0 && p->tap_step[0] == 3 &&
+               p->tap_step[1] == 1;
+    return wino_get_f32() && p->in.c % 16 == 0 && p->out.c % 16 == 0 && p->out_step * 16 <= INT32_MAX;
 }
 
 bool conv_wino_of(const conv_desc *d, wino_problem *p) {
@@ -151,6 +153,7 @@ bool conv_wino_of(const conv_desc *d, wino_problem *p) {
     *p = (wino_problem){.form = data                      ? WINO_DATA
                                 : d->form == CONV_FORWARD ? WINO_FORWARD
                                                           : WINO_WEIGHTS,
+                        .half = in->data_type == dnnl_bf16,
                         .n = in->dims[0],
                         .in = {in->dims[1], in->dims[2], in->dims[3]},
                         .out = {out->dims[1], out->dims[2], out->dims[3]},
@@ -189,9 +192,14 @@ bool conv_wgrad_of(const conv_desc *d, conv_wgrad_problem *p) {
     return conv_wgrad_fits(p);
 }
 
-/* Where F(4x4,3x3) of f32 (oneDNN's) and F(2x2,3x3) of bf16 (kernel/wino.c) are taken: a rule on shapes, from
- * measurements (bench/conv_bench), never from a clock, so a program computes the same bits on every run. It wants
- * enough features for its matrix products and images that tiles cover well. */
+/* Where F(2x2,3x3) (kernel/wino.c) and, for gradients of kernels of f32, F(4x4,3x3) (oneDNN's) are taken: a rule on
+ * shapes, from measurements (bench/conv_bench), never from a clock, so a program computes the same bits on every run.
+ * It wants enough features for its matrix products, images that tiles cover well and so many tiles that they pay for
+ * the transforms of kernels.
+ *
+ * F(4x4,3x3)'s transforms multiply rounding: images come out with four to seven times the error of direct sums, and as
+ * many more relus and pools behind them fall the other way, which gradients show. Of kernels' gradients, whose sums are
+ * long, the sums' own rounding is the larger. */
 bool conv_winograd_is_meant(const conv_desc *d) {
     const dnnl_memory_desc_t *src = &d->md[SRC], *wei = &d->md[WEI], *dst = &d->md[DST];
     if (src->ndims != 4 || wei->ndims != 4 || winograd_wish() == WINO_OFF) return false;
@@ -200,13 +208,14 @@ bool conv_winograd_is_meant(const conv_desc *d) {
             return false;
     if (src->dims[1] % 16 || dst->dims[1] % 16) return false;
     wino_problem p;
-    bool half = src->data_type == dnnl_bf16, even = true;
+    bool half = src->data_type == dnnl_bf16, large = !half && d->form == CONV_WEIGHTS, even = true;
     for (int i = 0; i < 2; i++) even = even && d->pad_l[i] == d->pad_l[0] && d->pad_r[i] == d->pad_l[0];
-    if (!half && !even) return false; /* oneDNN 2.6.3 takes gradients of uneven padding, and gets them wrong */
-    if (half && (!conv_wino_of(d, &p) || !wino_fits(&p))) return false;
+    if (large && !even) return false; /* oneDNN 2.6.3 takes gradients of uneven padding, and gets them wrong */
+    if (!large && (!conv_wino_of(d, &p) || !wino_fits(&p))) return false;
     if (winograd_wish() == WINO_ALWAYS) return true;
     if (half && tiles_are_better()) return false;
-    int64_t side = half ? 2 : 4, rows = (dst->dims[2] + side - 1) / side, cols = (dst->dims[3] + side - 1) / side;
+    int64_t side = large ? 4 : 2, rows = (dst->dims[2] + side - 1) / side, cols = (dst->dims[3] + side - 1) / side;
     double filled = (double)(dst->dims[2] * dst->dims[3]) / (double)(side * side * rows * cols);
-    return src->dims[1] >= 32 && dst->dims[1] >= 32 && rows * cols * src->dims[0] >= 64 && filled >= 0.75;
+    int64_t pixels = rows * cols * side * side * src->dims[0];
+    return src->dims[1] >= 32 && dst->dims[1] >= 32 && pixels >= (half ? 256 : 1024) && filled >= 0.75;
 }

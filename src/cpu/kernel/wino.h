@@ -1,4 +1,4 @@
-/* What kernel/conv.c hands to kernel/wino.c: a 3x3 convolution of stride 1 whose images are bf16 and lie blocked. */
+/* What kernel/conv.c hands to kernel/wino.c: a 3x3 convolution of stride 1 whose images lie blocked. */
 #ifndef XT_SRC_CPU_KERNEL_WINO_H
 #define XT_SRC_CPU_KERNEL_WINO_H
 
@@ -7,6 +7,7 @@
 typedef enum wino_form { WINO_FORWARD, WINO_DATA, WINO_WEIGHTS } wino_form;
 typedef struct wino_problem {
     wino_form form;
+    bool half; /* bf16, else f32 */
     int64_t n;
     struct wino_size {
         int64_t c, h, w;

@@ -5,16 +5,13 @@
  *
  * A number that is not finite spoils, in all features, all results of the tile whose inner pixels it belongs to; at an
  * image's border, where there is no such tile, its first or last row or column. In the kernel it spoils every pixel of
- * its feature. So one result of each tile, in the first few features, tells of all, and looking costs about 1 % of the
- * convolution. */
+ * its feature. So one result of each tile, in the first few features, tells of all: the transform of results looks at
+ * those (wino.inc), this file at gradients of kernels. */
 #ifndef XT_SRC_CPU_VECTOR_CONV_FINITE_H
 #define XT_SRC_CPU_VECTOR_CONV_FINITE_H
 
-#include "cpu/thread/team.h"
+#include "base/base.h"
 
-/* Of F(4x4,3x3): f32 images [n][blocks][h][w][16]. The first pixel of each tile and the last row and column in the
- * first 16 features, and the first pixel of all features. */
-bool conv_image_is_finite(const cpu_team *team, const float *image, int64_t n, int64_t blocks, int64_t h, int64_t w);
 /* A kernel's gradient, f32 or bf16, sizes and steps of its features and taps: all taps of the first feature
  * of each side. */
 bool conv_kernel_is_finite(const void *kernel, bool half, const int64_t dims[4], const int64_t steps[4]);

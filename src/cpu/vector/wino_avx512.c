@@ -1,4 +1,4 @@
-/* wino.h for AVX-512 with bf16 products. */
+/* wino.h for bf16 on AVX-512 with products of bf16. */
 #include "cpu/vector/wino.h"
 
 #include "cpu/vector/simd.h"
@@ -13,21 +13,21 @@
 #endif
 #include <immintrin.h>
 
-#define LANES 16
-#define ALWAYS static inline __attribute__((always_inline))
-
-ALWAYS __m512 widen(__m256i h) {
+typedef uint16_t element;
+static inline __m512 widen(__m256i h) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
 }
-ALWAYS __m512 load(const uint16_t *p) {
+static inline __m512 load(const uint16_t *p) {
     return widen(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
-ALWAYS __m256i narrow(__m512 v) {
+static inline __m256i narrow(__m512 v) {
     return (__m256i)_mm512_cvtneps_pbh(v);
 }
-ALWAYS void store(uint16_t *p, __m512 v) {
+static inline void store(uint16_t *p, __m512 v) {
     _mm256_storeu_si256((__m256i *)(void *)p, narrow(v));
 }
+#include "cpu/vector/wino.inc"
+
 /* Two values side by side in each lane: what one step of a product reads. */
 ALWAYS __m512i interleave(__m512i first_then_second) {
     const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
@@ -36,57 +36,6 @@ ALWAYS __m512i interleave(__m512i first_then_second) {
 }
 ALWAYS __m512i pair(__m512 first, __m512 second) {
     return interleave((__m512i)_mm512_cvtne2ps_pbh(second, first));
-}
-
-typedef struct place { /* of a tile; beyond the last one: image N */
-    int64_t image, y, x;
-} place;
-ALWAYS place place_of(const wino_tiles *t, const wino_image *i, int64_t tile) {
-    int64_t per = t->rows * t->cols, rest = tile % per;
-    return (place){tile / per, rest / t->cols * 2 + i->y0, rest % t->cols * 2 + i->x0};
-}
-ALWAYS void next_place(const wino_tiles *t, const wino_image *i, place *at) {
-    at->x += 2;
-    if (at->x < i->x0 + 2 * t->cols) return;
-    at->x = i->x0;
-    at->y += 2;
-    if (at->y < i->y0 + 2 * t->rows) return;
-    at->y = i->y0;
-    at->image++;
-}
-
-/* One column of a tile's pixels from (y, x) and what B' makes of it; what lies outside is zero. */
-ALWAYS void input_column(const wino_image *i, const uint16_t *plane, int64_t y, int64_t x, __m512 s[4]) {
-    __m512 d[4];
-    if (x < 0 || x >= i->w) {
-        for (int r = 0; r < 4; r++) s[r] = _mm512_setzero_ps();
-        return;
-    }
-    bool whole = y >= 0 && y + 4 <= i->h;
-    const uint16_t *at = plane + (y * i->w + x) * LANES;
-    for (int r = 0; r < 4; r++)
-        d[r] = whole || (y + r >= 0 && y + r < i->h) ? load(at + r * i->w * LANES) : _mm512_setzero_ps();
-    s[0] = _mm512_sub_ps(d[0], d[2]), s[1] = _mm512_add_ps(d[1], d[2]), s[2] = _mm512_sub_ps(d[2], d[1]),
-    s[3] = _mm512_sub_ps(d[1], d[3]);
-}
-
-/* The columns of the tile that was made last: its neighbour to the right begins with two of them. */
-typedef struct columns {
-    __m512 s[4][4];
-    bool there;
-} columns;
-ALWAYS void input_points(const wino_image *i, const uint16_t *plane, place at, columns *k, __m512 d[4][4]) {
-    for (int c = 0; c < 2; c++) {
-        if (k->there)
-            for (int r = 0; r < 4; r++) k->s[c][r] = k->s[c + 2][r];
-        else
-            input_column(i, plane, at.y, at.x + c, k->s[c]);
-    }
-    for (int c = 2; c < 4; c++) input_column(i, plane, at.y, at.x + c, k->s[c]);
-    for (int r = 0; r < 4; r++) {
-        d[r][0] = _mm512_sub_ps(k->s[0][r], k->s[2][r]), d[r][1] = _mm512_add_ps(k->s[1][r], k->s[2][r]);
-        d[r][2] = _mm512_sub_ps(k->s[2][r], k->s[1][r]), d[r][3] = _mm512_sub_ps(k->s[1][r], k->s[3][r]);
-    }
 }
 
 ALWAYS void gradient_points(const wino_image *i, const uint16_t *plane, place at, __m512 d[4][4]) {
@@ -105,22 +54,12 @@ ALWAYS void gradient_points(const wino_image *i, const uint16_t *plane, place at
     }
 }
 
-ALWAYS const uint16_t *plane_of(const wino_image *i, const uint16_t *src, place at, int64_t block) {
-    return src + (at.image * (i->c / LANES) + block) * i->h * i->w * LANES;
-}
-/* The next tile, and whether it is this one's neighbour. */
-ALWAYS bool step(const wino_tiles *t, const wino_image *i, place *at) {
-    int64_t x = at->x;
-    next_place(t, i, at);
-    return at->x > x;
-}
-
 /* The points of two tiles; beyond the last one they are zeros. */
-ALWAYS void paired_points(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to,
+ALWAYS void paired_points(const wino_tiles *t, const wino_image *i, const void *src, int64_t from, int64_t to,
                           bool gradient, int64_t point_step, uint16_t *out) {
     for (int64_t block = 0; block < i->c / LANES; block++) {
         place at = place_of(t, i, from);
-        columns k = {.there = false};
+        pixel_columns k = {.there = false};
         for (int64_t tile = from; tile < to; tile += 2) {
             __m512 d[2][4][4];
             for (int n = 0; n < 2; n++) {
@@ -139,27 +78,16 @@ ALWAYS void paired_points(const wino_tiles *t, const wino_image *i, const uint16
     }
 }
 
-static void input(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, bool paired,
-                  int64_t point_step, uint16_t *out) {
-    if (paired) {
+static void input(const wino_tiles *t, const wino_image *i, const void *src, int64_t from, int64_t to, bool paired,
+                  int64_t point_step, void *out) {
+    if (paired)
         paired_points(t, i, src, from, to, false, point_step, out);
-        return;
-    }
-    for (int64_t block = 0; block < i->c / LANES; block++) {
-        place at = place_of(t, i, from);
-        columns k = {.there = false};
-        for (int64_t tile = from; tile < to; tile++) {
-            __m512 d[4][4];
-            input_points(i, plane_of(i, src, at, block), at, &k, d);
-            uint16_t *o = out + (tile - from) * i->c + block * LANES;
-            for (int p = 0; p < WINO_POINTS; p++) store(o + p * point_step, d[p / 4][p % 4]);
-            k.there = step(t, i, &at);
-        }
-    }
+    else
+        tile_points(t, i, src, from, to, point_step, out);
 }
 
-static void gradient(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to,
-                     int64_t point_step, uint16_t *out) {
+static void gradient(const wino_tiles *t, const wino_image *i, const void *src, int64_t from, int64_t to,
+                     int64_t point_step, void *out) {
     paired_points(t, i, src, from, to, true, point_step, out);
 }
 
@@ -191,58 +119,6 @@ static void spread(const float *sums, int64_t out_step, uint16_t *out) {
     for (int64_t lane = 0; lane < LANES; lane++) out[lane * out_step] = half[lane];
 }
 
-/* Lanes that are Inf or NaN. */
-ALWAYS __mmask16 spoilt(__m512 v) {
-    return _mm512_fpclass_ps_mask(v, 0x99);
-}
-
-static bool output(const wino_tiles *t, const wino_image *i, const float *m, int64_t point_step, int64_t from,
-                   int64_t to, int64_t feature, uint16_t *dst) {
-    place at = place_of(t, i, from);
-    __mmask16 bad = 0;
-    for (int64_t tile = from; tile < to; tile++, next_place(t, i, &at)) {
-        for (int64_t block = 0; block < WINO_COLUMNS / LANES; block++) {
-            const float *z = m + (tile - from) * WINO_COLUMNS + block * LANES;
-            uint16_t *plane = dst + (at.image * (i->c / LANES) + feature / LANES + block) * i->h * i->w * LANES;
-            __m512 s[2][4];
-            for (int c = 0; c < 4; c++) {
-                __m512 r0 = _mm512_loadu_ps(z + c * point_step), r1 = _mm512_loadu_ps(z + (4 + c) * point_step);
-                __m512 r2 = _mm512_loadu_ps(z + (8 + c) * point_step), r3 = _mm512_loadu_ps(z + (12 + c) * point_step);
-                s[0][c] = _mm512_add_ps(_mm512_add_ps(r0, r1), r2);
-                s[1][c] = _mm512_sub_ps(_mm512_sub_ps(r1, r2), r3);
-            }
-            for (int r = 0; r < 2; r++) {
-                if (at.y + r >= i->h) break;
-                uint16_t *o = plane + ((at.y + r) * i->w + at.x) * LANES;
-                __m512 left = _mm512_add_ps(_mm512_add_ps(s[r][0], s[r][1]), s[r][2]),
-                       right = _mm512_sub_ps(_mm512_sub_ps(s[r][1], s[r][2]), s[r][3]);
-                if (tile == 0 || feature + block == 0) bad |= spoilt(left) | spoilt(right);
-                store(o, left);
-                if (at.x + 1 < i->w) store(o + LANES, right);
-            }
-        }
-    }
-    return bad != 0;
-}
-
-ALWAYS void kernel_points(const __m512 g[9], __m512 u[4][4]) {
-    __m512 half = _mm512_set1_ps(0.5f), s[4][3];
-    for (int c = 0; c < 3; c++) {
-        __m512 a = g[c], b = g[3 + c], e = g[6 + c], sum = _mm512_add_ps(a, e);
-        s[0][c] = a;
-        s[1][c] = _mm512_mul_ps(half, _mm512_add_ps(sum, b));
-        s[2][c] = _mm512_mul_ps(half, _mm512_sub_ps(sum, b));
-        s[3][c] = e;
-    }
-    for (int r = 0; r < 4; r++) {
-        __m512 sum = _mm512_add_ps(s[r][0], s[r][2]);
-        u[r][0] = s[r][0];
-        u[r][1] = _mm512_mul_ps(half, _mm512_add_ps(sum, s[r][1]));
-        u[r][2] = _mm512_mul_ps(half, _mm512_sub_ps(sum, s[r][1]));
-        u[r][3] = s[r][2];
-    }
-}
-
 /* Taps 0 to 7 of 16 kernels whose beginnings lie `step` apart, lane by lane: 8 x 16 halves turned over in registers. */
 ALWAYS void read_taps(const uint16_t *w, int64_t step, __m256i t[8]) {
     __m256i a[8], b[8];
@@ -266,10 +142,13 @@ ALWAYS void read_taps(const uint16_t *w, int64_t step, __m256i t[8]) {
     }
 }
 
-static void kernel(const uint16_t *w, int64_t out_step, int64_t in_step, bool flipped, int64_t point_step,
-                   uint16_t *out) {
+static void kernel(const void *kernels, int64_t out_step, int64_t in_step, const int64_t tap_step[2], bool flipped,
+                   int64_t columns, int64_t point_step, void *points) {
+    (void)tap_step;
+    const uint16_t *w = kernels;
+    uint16_t *out = points;
     for (int64_t i = 0; i < LANES; i += 2)
-        for (int64_t o = 0; o < WINO_COLUMNS; o += LANES) {
+        for (int64_t o = 0; o < columns; o += LANES) {
             __m512 g[9], u[2][4][4];
             for (int k = 0; k < 2; k++) {
                 const uint16_t *from = w + o * out_step + (i + k) * in_step;
@@ -282,12 +161,13 @@ static void kernel(const uint16_t *w, int64_t out_step, int64_t in_step, bool fl
                 kernel_points(g, u[k]);
             }
             for (int p = 0; p < WINO_POINTS; p++)
-                _mm512_storeu_si512(out + p * point_step + (i / 2 * WINO_COLUMNS + o) * 2,
+                _mm512_storeu_si512(out + p * point_step + (i / 2 * columns + o) * 2,
                                     pair(u[0][p / 4][p % 4], u[1][p / 4][p % 4]));
         }
 }
 
-static void kernel_gradient(const float *m, int64_t point_step, int64_t out_step, uint16_t *dw) {
+static void kernel_gradient(const float *m, int64_t point_step, int64_t out_step, void *out) {
+    uint16_t *dw = out;
     __m512 half = _mm512_set1_ps(0.5f);
     for (int64_t o = 0; o < WINO_COLUMNS; o += LANES) {
         __m512 s[3][4], d[9];
@@ -340,21 +220,23 @@ PRODUCT(4)
 PRODUCT(2)
 PRODUCT(1)
 
-static void product(const uint16_t *a, int64_t a_row, int64_t a_k, const uint16_t *b, int64_t b_k, float *c,
-                    int64_t c_row, int64_t rows, int64_t k, bool add) {
+static void product(const void *left, int64_t a_row, int64_t a_k, const void *b, int64_t b_k, float *c, int64_t columns,
+                    int64_t rows, int64_t k, bool add) {
+    const uint16_t *a = left;
     while (rows > 0) {
         int n = rows >= 6 ? 6 : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
         (n == 6   ? product_6
          : n == 4 ? product_4
          : n == 2 ? product_2
-                  : product_1)(a, a_row, a_k, b, b_k, c, c_row, k, add);
+                  : product_1)(a, a_row, a_k, b, b_k, c, columns, k, add);
         a += n * a_row;
-        c += n * c_row;
+        c += n * columns;
         rows -= n;
     }
 }
 
-static const wino_ops ops = {input, gradient, output, kernel, kernel_gradient, pixels, spread, product};
+static const wino_ops ops = {sizeof(element), 2,      input,  gradient, output, kernel,
+                             kernel_gradient, pixels, spread, product};
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
