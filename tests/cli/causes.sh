@@ -179,6 +179,20 @@ freeze_shape ^compiles: 3$
 freeze_adam ^compiles: 3$
 two_frozen  ^compile 2: .* why: flag change: xt_requires_grad of "fc.bias" at [^ ]*, the last of 3 such calls since
             then, changed which parameters are trained .program 1.
+heads       ^compile 2: .* why: other ops: .* second .* at @second_head instead of .* first .* at @first_head .program
+            1.: an `if`
+heads       ^compile 3: .* step 2 . why: other ops: first.weight had no gradient in a step before, in which the
+            optimizer updated others at @branched: it counts the steps of such parameters apart from then on .program
+            1.: one more
+heads       ^compiles: 3$
+block       ^compile 2: .* why: other ops: .* instead of transpose block .* at @block .program 1.: an `if`
+block       ^compiles: 2$
+detached    ^compile 2: .* why: other ops: reshape f32\[8,4\] at @detached instead of .* .program 1.: an `if`
+detached    ^compiles: 2$
+detached_adam ^compile 3: .* step 2 . why: other ops: trunk.weight had no gradient in a step before, .* at @branched:
+            .*program 1
+optimizers  ^compile 2: .* why: another step: xt_adam made at @both_made steps at @of_critic, in place of xt_sgd made at
+            @both_made, which steps at @of_net .program 1.: the steps of each optimizer
 in_turn     ^compile 2: .* why: other states: this step gives state second a new value at @odd, and not first, as that
             of program 1 does at @even: .* xt_where
 shapes_in_turn ^compile 2: .* why: other states: this step gives state second a new value at @second, and not first, as

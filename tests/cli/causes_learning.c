@@ -196,6 +196,60 @@ static void two_frozen(void) {
     }
 }
 
+/* Layers that are there before the first step and used in some only: they are not new, the step goes another way. */
+static enum { BUILD, PLAIN, SECOND_HEAD, NO_BLOCK, DETACHED } way;
+static xt_tensor branched(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    x = xt_tanh(xt_linear(m, "trunk", x, 4));
+    if (way != NO_BLOCK) x = xt_add(x, xt_linear(m, "block", x, 4)); /* @block */
+    if (way == DETACHED) x = xt_detach(x); /* @detached */
+    if (way == SECOND_HEAD) return xt_linear(m, "second", x, 2); /* @second_head */
+    xt_tensor y = xt_linear(m, "first", x, 3); /* @first_head */
+    return way == BUILD ? xt_mul(y, xt_mean(xt_linear(m, "second", x, 2))) : y;
+}
+
+static void branches(int other, bool adam) {
+    xt_module *m = xt_module_new(branched, NULL);
+    way = BUILD;
+    if (xt_module_build(m, (xt_spec){XT_F32, {8, 2}})) exit(1);
+    xt_optimizer *o = adam ? xt_adam(m, .lr = 0.1) : xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 6; i++) {
+        way = i % 3 == 1 ? other : PLAIN;
+        xt_backward(xt_mean(xt_square(xt_forward(m, xt_reshape(some(16), 8, 2)))));
+        xt_optimizer_step(o); /* @branched */
+        xt_mark_step();
+    }
+    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
+}
+static void heads_in_turns(void) {
+    branches(SECOND_HEAD, true);
+}
+static void block_left_out(void) {
+    branches(NO_BLOCK, false);
+}
+static void detached_at_times(void) {
+    branches(DETACHED, false);
+}
+static void detached_adam(void) {
+    branches(DETACHED, true);
+}
+
+static void optimizers_in_turns(void) {
+    xt_module *m = xt_module_new(net, NULL), *critic = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.1), *of_critic = xt_adam(critic, .lr = 0.1); /* @both_made */
+    for (int i = 0; i < 4; i++) {
+        xt_tensor y = xt_forward(m, xt_reshape(some(16), 8, 2));
+        if (i % 2) {
+            xt_backward(xt_mean(xt_forward(critic, xt_detach(y))));
+            xt_optimizer_step(of_critic); /* @of_critic */
+        } else {
+            xt_backward(xt_mean(y));
+            xt_optimizer_step(o); /* @of_net */
+        }
+        xt_mark_step();
+    }
+}
+
 /* Both come in each time, and one of them goes out. */
 static void states_in_turn(void) {
     xt_tensor a = xt_state("first", XT_F32, 4), b = xt_state("second", XT_F32, 4);
@@ -276,6 +330,11 @@ const cause causes_learning[] = {{"assign", assigns},
                                  {"freeze_shape", frozen_then_shape},
                                  {"freeze_adam", frozen_adam},
                                  {"two_frozen", two_frozen},
+                                 {"heads", heads_in_turns},
+                                 {"block", block_left_out},
+                                 {"detached", detached_at_times},
+                                 {"detached_adam", detached_adam},
+                                 {"optimizers", optimizers_in_turns},
                                  {"in_turn", states_in_turn},
                                  {"shapes_in_turn", shapes_in_turn},
                                  {"more_states", more_states},

@@ -196,7 +196,8 @@ static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t 
         str_printf(out, "; program %lld ended before it", (long long)p->number);
         return LAZY_WHY_OPS;
     }
-    const lazy_node *now = &a.at[i], *was = &b.at[i], *more = new_line(a, b, i);
+    const lazy_node *now = &a.at[i], *was = &b.at[i], *more = new_line(a, b, i),
+                    *less = more ? NULL : new_line(b, a, i);
     if (more) {
         for (size_t k = (size_t)(more - a.at); k < a.n && explain_is_small(more->code); k++)
             if (a.at[k].src == more->src && !explain_is_small(a.at[k].code)) more = &a.at[k];
@@ -205,9 +206,16 @@ static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t 
         str_printf(out, "; that line made nothing of program %lld", (long long)p->number);
         return LAZY_WHY_OPS;
     }
+    if (less && less != was) {
+        str_printf(out, "program %lld has ", (long long)p->number);
+        explain_describe(out, less, false);
+        str_append(out, "; that line makes nothing of this one");
+        return LAZY_WHY_OPS;
+    }
     explain_became(out, now, was, p->number);
     if (is_option(now, was, a, b)) constant_or_tensor(out, now, p->number);
-    if (now->code == was->code && now->src == was->src && now->type && was->type) {
+    bool same_call = now->code == was->code && now->src == was->src && now->path == was->path;
+    if (same_call && now->type && was->type) {
         lazy_why why = why_other_type(now, was);
         /* a part in between is larger, and what the line gives is not */
         if (why == LAZY_WHY_SHAPE && given_by_line(a, i)->type == given_by_line(b, i)->type &&
@@ -222,7 +230,8 @@ static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t 
     return LAZY_WHY_OPS;
 }
 
-lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice) {
+lazy_why explain_ops(str *out, const lazy_flags *flags, const lazy_node *nodes, size_t n, const lazy_program *p,
+                     const char **advice) {
     explain_list a = explain_list_of(nodes, n), b = explain_list_of(p->nodes, p->n_nodes);
     size_t i = explain_first_other(a, b), same = explain_common_prefix(nodes, n, p->nodes, p->n_nodes);
     const lazy_node *now = i < a.n ? &a.at[i] : NULL, *was = i < b.n ? &b.at[i] : NULL;
@@ -235,6 +244,7 @@ lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_prog
     if (!why && !option) why = explain_kept(out, nodes, n, p, advice);
     if (!why && !option) why = explain_repeats(out, a, b, p->number, advice);
     if (!why) why = explain_log(out, now, was, p, advice);
+    if (!why && (!now || now->derived) && (!was || was->derived)) why = explain_parted(out, flags, a, p, advice);
     if (why) return why;
     if (i >= a.n && i >= b.n)
         return explain_attributes(out, same < n ? &nodes[same] : NULL, same < p->n_nodes ? &p->nodes[same] : NULL, p,

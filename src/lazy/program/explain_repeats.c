@@ -79,13 +79,17 @@ static int by_place(const void *a, const void *b) {
     return x->code < y->code ? -1 : x->code > y->code;
 }
 
-explain_counts explain_count_ops(explain_list l, bool of_step) {
+static bool counts(const lazy_node *n, explain_which which) {
+    if (explain_is_small(n->code) || explain_is_log(n)) return false;
+    return which == EXPLAIN_ALL || (which == EXPLAIN_OWN ? n->of_step : !n->derived);
+}
+
+explain_counts explain_count_ops(explain_list l, explain_which which) {
     explain_count *c = base_malloc((l.n + 1) * sizeof *c);
     size_t n = 0, k = 0;
     if (!c) return (explain_counts){0};
     for (size_t i = 0; i < l.n; i++)
-        if (!explain_is_small(l.at[i].code) && !explain_is_log(&l.at[i]) && (l.at[i].of_step || !of_step))
-            c[n++] = (explain_count){l.at[i].src, l.at[i].code, 1, &l.at[i]};
+        if (counts(&l.at[i], which)) c[n++] = (explain_count){l.at[i].src, l.at[i].code, 1, &l.at[i]};
     qsort(c, n, sizeof *c, by_place);
     for (size_t i = 0; i < n; i++)
         if (k && by_place(&c[k - 1], &c[i]) == 0)
@@ -99,6 +103,25 @@ bool explain_same_counts(const explain_counts *a, const explain_counts *b) {
     bool same = a->n == b->n;
     for (size_t i = 0; i < a->n && same; i++) same = by_place(&a->at[i], &b->at[i]) == 0 && a->at[i].n == b->at[i].n;
     return same;
+}
+
+/* The next op of the forward pass from i on; l.n: none. */
+static size_t next_forward(explain_list l, size_t i, explain_which which) {
+    for (; i < l.n && !l.at[i].derived; i++) {
+        const lazy_node *n = &l.at[i];
+        bool of_number = n->code == OP_reshape ? n->type && n->type->rank == 0 : explain_is_small(n->code);
+        if ((n->of_step || which != EXPLAIN_OWN) && !of_number && !explain_is_log(n)) return i;
+    }
+    return l.n;
+}
+
+bool explain_same_forward(explain_list a, explain_list b, explain_which which) {
+    size_t i = next_forward(a, 0, which), k = next_forward(b, 0, which);
+    while (i < a.n && k < b.n && a.at[i].code == b.at[k].code && a.at[i].src == b.at[k].src) {
+        i = next_forward(a, i + 1, which);
+        k = next_forward(b, k + 1, which);
+    }
+    return i == a.n && k == b.n;
 }
 
 static bool has_place(const explain_counts *c, src_id line) {
@@ -167,7 +190,7 @@ static const explain_count *find_repeat(const explain_count *a, size_t na, const
 lazy_why explain_repeats(str *out, explain_list a, explain_list b, int64_t program, const char **advice) {
     if (a.n == b.n || !explain_has_lines(a, b) || !explain_has_lines(b, a)) return LAZY_WHY_KNOWN;
     size_t was = 0;
-    explain_counts now = explain_count_ops(a, false), then = explain_count_ops(b, false);
+    explain_counts now = explain_count_ops(a, EXPLAIN_CALLED), then = explain_count_ops(b, EXPLAIN_CALLED);
     const explain_count *one = now.at && then.at ? find_repeat(now.at, now.n, then.at, then.n, &was) : NULL;
     bool found = one != NULL;
     if (found) {
