@@ -130,6 +130,13 @@ layer       ^compile 2: .* why: other ops: new: parameter mid.weight f32\[2,2\] 
 lora        ^compile 2: .* why: other ops: new: parameter fc.lora_A.weight f32\[1,2\] at [^ ]*, which the step of
             program 1 has not; xt_lora at @lora changed which are trained: one more
 power       ^compile 2: .* why: new scalar constant: the number at @power changed from 1 to 2
+half        ^compile 2: .* why: new scalar constant: the number at @half changed from 1 to 2: it was a constant
+half        ^compile 3: .* why: dtype change: add i64\[2\] became f32\[2\] at @half .program 2.: beside integers a whole
+            number gives integers
+half        ^compiles: 3$
+smoothed    @smoothed: the number of xt_cross_entropy changed from 0 to 0.25 between
+smoothed    ^compile 2: .* why: new scalar constant: the number at @smoothed changed from 0 to 0.25: it was a constant
+smoothed    ^compiles: 2$
 norm_type   ^compiles: 2$
 average     ^compiles: 1$
 beginnings  ^option 8: 2$
@@ -214,6 +221,12 @@ W
 check "carried data needs one program" [ "$(grep -c '^compile ' "$tmp/out")" = 1 ]
 (cd "$tmp" && timeout 60 ./o2 beginnings) >"$tmp/out" 2>&1
 check "numbers that begin without an op" [ "$(grep -c '^option [0-8]: 2$' "$tmp/out")" = 9 ]
+# what is told is the caller's number, whatever is computed of it on the host
+(cd "$tmp" && timeout 60 ./o2 derived) >"$tmp/out" 2>&1
+check "numbers that others are made of" [ "$(grep -c '^derived [0-9]: [12]$' "$tmp/out")" = 9 ]
+check "they are told themselves" [ "$(grep -c 'changed from' "$tmp/out")" -ge 17 ]
+others=$(grep 'changed from' "$tmp/out" | grep -vE 'from (2 to 3|0.25 to 0.375)[: ]|xt_uniform changed from -2 to -3 ')
+check "and nothing else" [ -z "$others" ]
 builds="o2 g1 stripped pie dlopened"
 [ -n "${ASAN_BUILD:-}" ] && builds=o2 # how the program was built says nothing to the library's sanitizers
 turn=0 # of the builds but the first: how lines are found is a matter of the build, which causes there are is none

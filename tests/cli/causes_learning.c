@@ -84,6 +84,54 @@ static void power(void) {
     }
 }
 
+/* Whole beside integers, and then not. */
+static void half_a_number(void) {
+    static const double values[] = {1, 2, 0.5, 3, 1.5};
+    for (int i = 0; i < 5; i++) {
+        xt_tensor k = xt_from_array((int64_t[]){1, 2}, XT_I64, 2);
+        xt_when_ready(xt_exp(xt_mul(xt_cast(xt_add(k, values[i]), XT_F32), 2)), NULL, NULL); /* @half */
+        xt_mark_step();
+    }
+    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
+}
+
+/* What a loss makes of an option is not what the caller gave. */
+static void smoothed(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    for (int i = 0; i < 4; i++) {
+        xt_tensor y = xt_forward(m, xt_reshape(some(16), 8, 2)), t = xt_zeros(XT_I64, 8);
+        xt_backward(xt_cross_entropy(y, t, .label_smoothing = 0.25 * i)); /* @smoothed */
+        xt_mark_step();
+        xt_module_zero_grad(m);
+    }
+    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
+}
+static xt_tensor with_derived(int which, xt_tensor x, double v) {
+    switch (which) {
+    case 0: return xt_smooth_l1_loss(x, xt_neg(x), .beta = v);
+    case 1: return xt_huber_loss(x, xt_neg(x), .delta = v);
+    case 2: return xt_elu(x, v);
+    case 3: return xt_softshrink(x, v);
+    case 4: return xt_softplus(x, .beta = v);
+    case 5: return xt_cosine_embedding_loss(x, xt_neg(x), xt_sub_(xt_zeros(XT_F32, 4), 1), .margin = v / 8);
+    case 6: return xt_add(x, xt_uniform(0, v, XT_F32, 4, 4));
+    case 7: return xt_add(x, xt_uniform(-v, 8, XT_F32, 4, 4));
+    default: return xt_celu(x, v);
+    }
+}
+static void derived_numbers(void) {
+    for (int which = 0; which < 9; which++) {
+        int64_t before = xt_counter("compiles");
+        printf("derived %d\n", which), fflush(stdout);
+        for (int i = 0; i < 4; i++) {
+            xt_when_ready(xt_sum(with_derived(which, xt_reshape(some(16), 4, 4), i + 2)), NULL, NULL); /* @derived */
+            xt_mark_step();
+        }
+        xt_wait();
+        printf("derived %d: %lld\n", which, (long long)(xt_counter("compiles") - before));
+    }
+}
+
 static void norm_type(void) {
     xt_module *m = xt_module_new(net, NULL);
     xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
@@ -322,6 +370,9 @@ const cause causes_learning[] = {{"assign", assigns},
                                  {"layer", new_layer},
                                  {"lora", low_rank},
                                  {"power", power},
+                                 {"half", half_a_number},
+                                 {"smoothed", smoothed},
+                                 {"derived", derived_numbers},
                                  {"norm_type", norm_type},
                                  {"average", average},
                                  {"beginnings", beginnings},

@@ -390,9 +390,17 @@ xt_status lazy_new_trace(lazy_ctx *c); /* an empty module for the next step */
 /* what hangs on the ops; lazy_new_trace uses their memory again */
 void lazy_clear_trace(lazy_ctx *c);
 void lazy_drop_trace(lazy_ctx *c);
-/* bits of ir_value.user: wants a gradient; xt_grad_of is after it; see lazy_key_tree; a read has needed its op, and
- * lazy_note_derived was called for it (first results) */
-enum { LAZY_V_GRAD = 1, LAZY_V_ASKED = 2, LAZY_V_REACHED = 4, LAZY_V_BASE = 8, LAZY_V_READ = 16, LAZY_V_DERIVED = 32 };
+/* bits of ir_value.user: wants a gradient; xt_grad_of is after it; see lazy_key_tree; and of first results: a read has
+ * needed the op, lazy_note_derived was called for it, it brings in a number (scalar.c) */
+enum {
+    LAZY_V_GRAD = 1,
+    LAZY_V_ASKED = 2,
+    LAZY_V_REACHED = 4,
+    LAZY_V_BASE = 8,
+    LAZY_V_READ = 16,
+    LAZY_V_DERIVED = 32,
+    LAZY_V_NUMBER = 64
+};
 /* ir_op.user: flags are known; recorded where no gradient was wanted */
 enum { LAZY_OP_SETTLED = 1, LAZY_OP_NO_GRAD = 2, LAZY_OP_CUSTOM = 8 /* from this bit on: lazy_custom + 1 */ };
 bool lazy_v_no_grad(const ir_value *v); /* lazy_no_grad_value was called for it */

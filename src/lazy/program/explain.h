@@ -32,6 +32,7 @@ typedef struct explain_count { /* of the same op at the same line */
     src_id src;
     ir_opcode code;
     size_t n;
+    uint64_t dtypes; /* that they give: a sum of hashes */
     const lazy_node *one;
 } explain_count;
 typedef struct explain_counts {
@@ -45,14 +46,15 @@ typedef enum explain_which {
     EXPLAIN_OWN, /* of the step: not what is only asked for or assigned */
     EXPLAIN_CALLED /* by the user's lines: not what follows from them, gradients and updates */
 } explain_which;
-/* Of all such ops but the small ones and a log's own, sorted by line and code. */
+/* Of all such ops but the small ones, a log's own, and those that bring in numbers; sorted by line and code. */
 explain_counts explain_count_ops(explain_list l, explain_which which);
 /* The ops in front of the first gradient are those of the same lines; of EXPLAIN_OWN, apart from what is only asked for
  * or assigned. Numbers make none, constant or data. */
 bool explain_same_forward(explain_list a, explain_list b, explain_which which);
 /* All lines of b but those are among those of a. */
 bool explain_has_places(const explain_counts *a, const explain_counts *b, const src_id *but, size_t n_but);
-bool explain_same_counts(const explain_counts *a, const explain_counts *b);
+/* With `dtypes`, those of the same line give the same ones. */
+bool explain_same_counts(const explain_counts *a, const explain_counts *b, bool dtypes);
 bool explain_share_places(const explain_counts *a, const explain_counts *b); /* or one of them has none */
 
 /* --- what it is compared with --- */

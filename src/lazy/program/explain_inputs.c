@@ -132,7 +132,7 @@ static bool in_its_place(const lazy_node *a, size_t na, const lazy_program *p, c
     if (here->role != there->role || here->node->type == there->node->type || is_named(here->node)) return false;
     explain_counts now = explain_count_ops(explain_list_of(a, na), EXPLAIN_ALL),
                    was = explain_count_ops(explain_list_of(p->nodes, p->n_nodes), EXPLAIN_ALL);
-    bool same = explain_same_counts(&now, &was);
+    bool same = explain_same_counts(&now, &was, false);
     base_free(now.at);
     base_free(was.at);
     return same;

@@ -54,15 +54,16 @@ static bool same_forward(const step *s, const lazy_program *p, explain_which whi
 }
 
 /* Do the ops differ, by themselves? Not those that are only asked for or assigned where other things are (`own`). With
- * other gradients those behind the forward pass come another number of times, and an update may be there or not. */
-static bool other_ops(const step *s, const lazy_program *p, bool own, bool gradients) {
+ * other gradients those behind the forward pass come another number of times, and an update may be there or not; beside
+ * other inputs, their dtypes say nothing of their own. */
+static bool other_ops(const step *s, const lazy_program *p, bool own, bool gradients, bool inputs) {
     const src_id calls[] = {s->flags->backward_at, s->flags->updated_at, p->flags.backward_at, p->flags.updated_at};
     explain_counts known = explain_count_ops(explain_list_of(p->nodes, p->n_nodes), own ? EXPLAIN_OWN : EXPLAIN_ALL);
     const explain_counts *here = own ? &s->own : &s->ops;
     bool same = gradients
                     ? same_forward(s, p, EXPLAIN_OWN) && explain_has_places(here, &known, calls, BASE_COUNT(calls)) &&
                           explain_has_places(&known, here, calls, BASE_COUNT(calls))
-                    : explain_same_counts(here, &known);
+                    : explain_same_counts(here, &known, !inputs);
     base_free(known.at);
     return !same;
 }
@@ -83,11 +84,11 @@ static distance distance_to(const step *s, const lazy_program *p, int limit) {
          freezes = other_freezes(now, was);
     int modes = other_modes(now, was);
     distance d = {.accumulates = explain_accumulates(now, s->nodes, s->n, p)};
-    d.things = modes + freezes + d.accumulates + asks + assigns + (p->step < s->number_changed) +
-               (explain_other_inputs(s->nodes, s->n, p) || explain_other_lengths(s->nodes, s->n, p)) +
+    bool inputs = explain_other_inputs(s->nodes, s->n, p) || explain_other_lengths(s->nodes, s->n, p);
+    d.things = modes + freezes + d.accumulates + asks + assigns + (p->step < s->number_changed) + inputs +
                is_another(s, p) * FAR;
     bool own = asks || assigns || p->serves || s->roots->known_as;
-    if (!modes && d.things <= limit) d.things += other_ops(s, p, own, d.accumulates || freezes);
+    if (!modes && d.things <= limit) d.things += other_ops(s, p, own, d.accumulates || freezes, inputs);
     if (!d.things && p->serves && !s->roots->known_as) d.things = 1; /* a program of its own for its combination */
     if (d.things <= limit) d.likeness = likeness(s->nodes, s->n, p), d.turns = !same_forward(s, p, EXPLAIN_OWN);
     return d;
@@ -104,7 +105,7 @@ bool explain_same_own_ops(const lazy_node *nodes, size_t n, const lazy_program *
     explain_list l = explain_list_of(nodes, n);
     explain_counts here = explain_count_ops(l, EXPLAIN_OWN),
                    there = explain_count_ops(explain_list_of(p->nodes, p->n_nodes), EXPLAIN_OWN);
-    bool same = explain_same_counts(&here, &there) && p->step >= explain_number_changed(l) &&
+    bool same = explain_same_counts(&here, &there, true) && p->step >= explain_number_changed(l) &&
                 !explain_other_lengths(nodes, n, p);
     base_free(here.at);
     base_free(there.at);
@@ -147,9 +148,9 @@ const lazy_program *explain_nearest_read(const lazy_flags *now, const lazy_node 
     for (size_t i = 0; i < n_known; i++) {
         const lazy_program *p = known[i];
         int acts = explain_count_acts_of_value(now, nodes, n, p);
-        distance d = {.things = acts + (p->step < s.number_changed) +
-                                (explain_other_inputs(nodes, n, p) || explain_other_lengths(nodes, n, p)) +
-                                (!acts && other_ops(&s, p, false, false)),
+        bool inputs = explain_other_inputs(nodes, n, p) || explain_other_lengths(nodes, n, p);
+        distance d = {.things = acts + (p->step < s.number_changed) + inputs +
+                                (!acts && other_ops(&s, p, false, false, inputs)),
                       .turns = !same_forward(&s, p, EXPLAIN_ALL),
                       .likeness = likeness(nodes, n, p)};
         if (best && !is_nearer(d, least)) continue;

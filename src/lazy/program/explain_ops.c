@@ -166,7 +166,7 @@ bool explain_other_lengths(const lazy_node *nodes, size_t n, const lazy_program 
         if (same == b.n) continue;
         k = same + 1;
         const ir_type *now = a.at[i].type, *was = b.at[same].type;
-        if (a.at[i].code != OP_slice || now == was || other_dims(now, was) != 1) continue;
+        if (a.at[i].code != OP_slice || a.at[i].is_number || now == was || other_dims(now, was) != 1) continue;
         explain_list here = {a.at + i, a.n - i}, there = {b.at + same, b.n - same};
         if (given_by_line(a, i)->type != given_by_line(b, same)->type || is_other_length(here, there, 0)) return true;
     }
@@ -179,6 +179,24 @@ static const lazy_node *new_line(explain_list a, explain_list b, size_t i) {
     explain_list one = {&a.at[i], 1};
     bool same = a.at[i].code == b.at[i].code && a.at[i].src == b.at[i].src;
     return same || !explain_has_lines(b, one) ? NULL : explain_only_in(a, b);
+}
+
+/* A number beside integers is one of them where it is whole, and makes floats of them else: the first op of its line
+ * that gives another dtype for it. */
+static bool other_kind_of_number(explain_list a, explain_list b, size_t i, const lazy_node **now,
+                                 const lazy_node **was) {
+    src_id line = a.at[i].src;
+    if (b.at[i].src != line || !a.at[i].is_number || !b.at[i].is_number) return false;
+    for (size_t k = i, same = i; k < a.n && a.at[k].src == line; k++) {
+        if (a.at[k].is_number || explain_is_small(a.at[k].code)) continue;
+        while (same < b.n && b.at[same].src == line && (b.at[same].code != a.at[k].code || b.at[same].is_number))
+            same++;
+        if (same == b.n || b.at[same].src != line) return false;
+        *now = &a.at[k];
+        *was = &b.at[same++];
+        if ((*now)->type->dtype != (*was)->type->dtype) return true;
+    }
+    return false;
 }
 
 /* Other ops from op i on. */
@@ -211,6 +229,13 @@ static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t 
         explain_describe(out, less, false);
         str_append(out, "; that line makes nothing of this one");
         return LAZY_WHY_OPS;
+    }
+    if (other_kind_of_number(a, b, i, &now, &was)) {
+        explain_became(out, now, was, p->number);
+        *advice =
+            "beside integers a whole number gives integers, and any other floats: xt_cast the tensor, or give the "
+            "number as xt_scalar(v, dtype), and all steps have one dtype";
+        return LAZY_WHY_DTYPE;
     }
     explain_became(out, now, was, p->number);
     if (is_option(now, was, a, b)) constant_or_tensor(out, now, p->number);

@@ -80,8 +80,12 @@ static int by_place(const void *a, const void *b) {
 }
 
 static bool counts(const lazy_node *n, explain_which which) {
-    if (explain_is_small(n->code) || explain_is_log(n)) return false;
+    if (explain_is_small(n->code) || explain_is_log(n) || n->is_number) return false;
     return which == EXPLAIN_ALL || (which == EXPLAIN_OWN ? n->of_step : !n->derived);
+}
+
+static uint64_t hash_of_dtype(const ir_type *t) {
+    return t ? hash_mix((hash128){t->dtype, 1}, (hash128){2, 3}).lo : 0;
 }
 
 explain_counts explain_count_ops(explain_list l, explain_which which) {
@@ -89,19 +93,22 @@ explain_counts explain_count_ops(explain_list l, explain_which which) {
     size_t n = 0, k = 0;
     if (!c) return (explain_counts){0};
     for (size_t i = 0; i < l.n; i++)
-        if (counts(&l.at[i], which)) c[n++] = (explain_count){l.at[i].src, l.at[i].code, 1, &l.at[i]};
+        if (counts(&l.at[i], which))
+            c[n++] = (explain_count){l.at[i].src, l.at[i].code, 1, hash_of_dtype(l.at[i].type), &l.at[i]};
     qsort(c, n, sizeof *c, by_place);
     for (size_t i = 0; i < n; i++)
         if (k && by_place(&c[k - 1], &c[i]) == 0)
-            c[k - 1].n++;
+            c[k - 1].n++, c[k - 1].dtypes += c[i].dtypes;
         else
             c[k++] = c[i];
     return (explain_counts){c, k};
 }
 
-bool explain_same_counts(const explain_counts *a, const explain_counts *b) {
+bool explain_same_counts(const explain_counts *a, const explain_counts *b, bool dtypes) {
     bool same = a->n == b->n;
-    for (size_t i = 0; i < a->n && same; i++) same = by_place(&a->at[i], &b->at[i]) == 0 && a->at[i].n == b->at[i].n;
+    for (size_t i = 0; i < a->n && same; i++)
+        same = by_place(&a->at[i], &b->at[i]) == 0 && a->at[i].n == b->at[i].n &&
+               (!dtypes || a->at[i].dtypes == b->at[i].dtypes);
     return same;
 }
 
@@ -109,7 +116,7 @@ bool explain_same_counts(const explain_counts *a, const explain_counts *b) {
 static size_t next_forward(explain_list l, size_t i, explain_which which) {
     for (; i < l.n && !l.at[i].derived; i++) {
         const lazy_node *n = &l.at[i];
-        bool of_number = n->code == OP_reshape ? n->type && n->type->rank == 0 : explain_is_small(n->code);
+        bool of_number = n->is_number || (explain_is_small(n->code) && n->code != OP_reshape);
         if ((n->of_step || which != EXPLAIN_OWN) && !of_number && !explain_is_log(n)) return i;
     }
     return l.n;

@@ -328,7 +328,8 @@ xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes
         ir_op_attrs_print(op, &text);
         if (text.len && text.len < LONGEST_TEXT && !text.failed) nodes[k].text = intern(text.data);
         const ir_value *from = op->n_in ? op->in[0] : NULL;
-        nodes[k].is_number = op->code == OP_slice && !from->def && from->block == b && c->leaves[from->index].pack >= 0;
+        nodes[k].is_number = op->out[0].user & LAZY_V_NUMBER || (op->code == OP_slice && !from->def &&
+                                                                 from->block == b && c->leaves[from->index].pack >= 0);
         nodes[k].derived = op->out[0].user & LAZY_V_DERIVED;
         nodes[k].of_step = op->out[0].user & LAZY_V_BASE;
         k++;
