@@ -198,6 +198,9 @@ detached    ^compile 2: .* why: other ops: reshape f32\[8,4\] at @detached inste
 detached    ^compiles: 2$
 detached_adam ^compile 3: .* step 2 . why: other ops: trunk.weight had no gradient in a step before, .* at @branched:
             .*program 1
+either_block ^compile 2: .* why: other ops: .* block.1.fc .* at @either_block instead of .* block.0.fc .* .program 1.;
+            it would be the same program if the optimizer, at @either_step, did not count .* .block.0.fc.weight the last
+hardest     ^compile 2: .* why: shape change: .* at @hardest .program 1., dim 0 from 2 to 3: keep shapes fixed
 optimizers  ^compile 2: .* why: another step: xt_adam made at @both_made steps at @of_critic, in place of xt_sgd made at
             @both_made, which steps at @of_net .program 1.: the steps of each optimizer
 in_turn     ^compile 2: .* why: other states: this step gives state second a new value at @odd, and not first, as that

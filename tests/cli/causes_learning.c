@@ -282,6 +282,39 @@ static void detached_adam(void) {
     branches(DETACHED, true);
 }
 
+/* Blocks of one size in turns. */
+static xt_tensor either(xt_module *m, xt_tensor x, void *user) {
+    const int *which = user;
+    x = xt_tanh(xt_linear(xt_sub(m, "block", *which), "fc", x, 2)); /* @either_block */
+    return xt_linear(m, "fc", x, 3);
+}
+static void blocks_in_turns(void) {
+    int which = 0;
+    xt_module *m = xt_module_new(either, &which);
+    for (which = 0; which < 2; which++) xt_drop(xt_forward(m, xt_reshape(some(16), 8, 2)));
+    xt_mark_step();
+    xt_optimizer *o = xt_adam(m, .lr = 0.1);
+    for (int i = 0; i < 3; i++) {
+        which = i % 2;
+        xt_backward(xt_mean(xt_square(xt_forward(m, xt_reshape(some(16), 8, 2)))));
+        xt_optimizer_step(o); /* @either_step */
+        xt_mark_step();
+    }
+}
+
+/* Nobody asks for the loss: of the slice there is the gradient alone. */
+static void some_of_the_losses(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 3; i++) {
+        xt_tensor each = xt_mean_axes(xt_square(xt_forward(m, xt_reshape(some(16), 8, 2))), XT_AXES(1));
+        xt_tensor loss = xt_mean(xt_slice(each, 0, 0, 2 + i)); /* @hardest */
+        xt_backward(loss);
+        xt_optimizer_step(o);
+        xt_mark_step();
+    }
+}
+
 static void optimizers_in_turns(void) {
     xt_module *m = xt_module_new(net, NULL), *critic = xt_module_new(net, NULL);
     xt_optimizer *o = xt_sgd(m, .lr = 0.1), *of_critic = xt_adam(critic, .lr = 0.1); /* @both_made */
@@ -385,6 +418,8 @@ const cause causes_learning[] = {{"assign", assigns},
                                  {"block", block_left_out},
                                  {"detached", detached_at_times},
                                  {"detached_adam", detached_adam},
+                                 {"either_block", blocks_in_turns},
+                                 {"hardest", some_of_the_losses},
                                  {"optimizers", optimizers_in_turns},
                                  {"in_turn", states_in_turn},
                                  {"shapes_in_turn", shapes_in_turn},

@@ -192,6 +192,7 @@ static void explain_step(str *out, const lazy_flags *now, const lazy_node *nodes
         else
             ev->advice = NULL;
     }
+    if (same && !out->len) ev->why = explain_parted(out, now, explain_list_of(nodes, n), best, &ev->advice);
     if (r->known_as && !asked) str_append(out, "; it has all that steps ask for under an `if`");
     if (same && !out->len) {
         ev->why = LAZY_WHY_STATES;

@@ -51,6 +51,8 @@ explain_counts explain_count_ops(explain_list l, explain_which which);
 /* The ops in front of the first gradient are those of the same lines; of EXPLAIN_OWN, apart from what is only asked for
  * or assigned. Numbers make none, constant or data. */
 bool explain_same_forward(explain_list a, explain_list b, explain_which which);
+/* Of such: the first that is of another layer; NULL: none is. */
+const lazy_node *explain_other_layer(explain_list a, explain_list b, explain_which which, const lazy_node **was);
 /* All lines of b but those are among those of a. */
 bool explain_has_places(const explain_counts *a, const explain_counts *b, const src_id *but, size_t n_but);
 /* With `dtypes`, those of the same line give the same ones. */

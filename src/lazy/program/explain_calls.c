@@ -121,14 +121,27 @@ lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, 
 
 lazy_why explain_parted(str *out, const lazy_flags *now, explain_list a, const lazy_program *p, const char **advice) {
     char at[256];
-    if (!now->updates || now->updates != p->flags.updates || now->parted == p->flags.parted ||
-        !explain_same_forward(a, explain_list_of(p->nodes, p->n_nodes), EXPLAIN_OWN))
+    explain_list b = explain_list_of(p->nodes, p->n_nodes);
+    const lazy_node *was;
+    if (!now->parted || !now->updates || now->updates != p->flags.updates || !explain_same_forward(a, b, EXPLAIN_OWN))
         return LAZY_WHY_KNOWN;
+    const lazy_node *other = explain_other_layer(a, b, EXPLAIN_OWN, &was);
+    const char *param = intern_text(now->switched_at.parted_of);
+    src_text(now->switched_at.parted, at, sizeof at);
+    if (other) {
+        explain_became(out, other, was, p->number);
+        str_printf(
+            out,
+            "; it would be the same program if the optimizer, at %s, did not count the steps of parameters apart "
+            "that had no gradient in some step (%s the last of them)",
+            at, param);
+        return LAZY_WHY_OPS;
+    }
+    if (now->parted == p->flags.parted) return LAZY_WHY_KNOWN;
     str_printf(out,
                "%s had no gradient in a step before, in which the optimizer updated others at %s: it counts the steps "
                "of such parameters apart from then on (program %lld)",
-               intern_text(now->switched_at.parted_of), src_text(now->switched_at.parted, at, sizeof at),
-               (long long)p->number);
+               param, at, (long long)p->number);
     *advice = "one more program is enough for it where the same ones have none";
     return LAZY_WHY_OPS;
 }

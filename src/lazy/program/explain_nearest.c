@@ -45,12 +45,14 @@ typedef struct step {
 typedef struct distance {
     int things; /* that differ */
     bool accumulates; /* one of them is a micro-batch's place in its window */
-    bool turns; /* the user's lines go another way, and not only what follows from them */
+    int turns; /* 2: the user's lines go another way, and not only what follows from them; 1: through other layers */
     double likeness;
 } distance;
 
-static bool same_forward(const step *s, const lazy_program *p, explain_which which) {
-    return explain_same_forward(explain_list_of(s->nodes, s->n), explain_list_of(p->nodes, p->n_nodes), which);
+static int turns_from(const step *s, const lazy_program *p, explain_which which) {
+    explain_list a = explain_list_of(s->nodes, s->n), b = explain_list_of(p->nodes, p->n_nodes);
+    const lazy_node *was;
+    return !explain_same_forward(a, b, which) ? 2 : explain_other_layer(a, b, which, &was) != NULL;
 }
 
 /* Do the ops differ, by themselves? Not those that are only asked for or assigned where other things are (`own`). With
@@ -61,7 +63,7 @@ static bool other_ops(const step *s, const lazy_program *p, bool own, bool gradi
     explain_counts known = explain_count_ops(explain_list_of(p->nodes, p->n_nodes), own ? EXPLAIN_OWN : EXPLAIN_ALL);
     const explain_counts *here = own ? &s->own : &s->ops;
     bool same = gradients
-                    ? same_forward(s, p, EXPLAIN_OWN) && explain_has_places(here, &known, calls, BASE_COUNT(calls)) &&
+                    ? turns_from(s, p, EXPLAIN_OWN) < 2 && explain_has_places(here, &known, calls, BASE_COUNT(calls)) &&
                           explain_has_places(&known, here, calls, BASE_COUNT(calls))
                     : explain_same_counts(here, &known, !inputs);
     base_free(known.at);
@@ -90,14 +92,14 @@ static distance distance_to(const step *s, const lazy_program *p, int limit) {
     bool own = asks || assigns || p->serves || s->roots->known_as;
     if (!modes && d.things <= limit) d.things += other_ops(s, p, own, d.accumulates || freezes, inputs);
     if (!d.things && p->serves && !s->roots->known_as) d.things = 1; /* a program of its own for its combination */
-    if (d.things <= limit) d.likeness = likeness(s->nodes, s->n, p), d.turns = !same_forward(s, p, EXPLAIN_OWN);
+    if (d.things <= limit) d.likeness = likeness(s->nodes, s->n, p), d.turns = turns_from(s, p, EXPLAIN_OWN);
     return d;
 }
 
 static bool is_nearer(distance a, distance b) {
     if (a.things != b.things) return a.things < b.things;
     if (a.accumulates != b.accumulates) return b.accumulates;
-    if (a.turns != b.turns) return b.turns;
+    if (a.turns != b.turns) return a.turns < b.turns;
     return a.likeness > b.likeness;
 }
 
@@ -151,7 +153,7 @@ const lazy_program *explain_nearest_read(const lazy_flags *now, const lazy_node 
         bool inputs = explain_other_inputs(nodes, n, p) || explain_other_lengths(nodes, n, p);
         distance d = {.things = acts + (p->step < s.number_changed) + inputs +
                                 (!acts && other_ops(&s, p, false, false, inputs)),
-                      .turns = !same_forward(&s, p, EXPLAIN_ALL),
+                      .turns = turns_from(&s, p, EXPLAIN_ALL),
                       .likeness = likeness(nodes, n, p)};
         if (best && !is_nearer(d, least)) continue;
         best = p;

@@ -242,9 +242,10 @@ static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t 
     bool same_call = now->code == was->code && now->src == was->src && now->path == was->path;
     if (same_call && now->type && was->type) {
         lazy_why why = why_other_type(now, was);
-        /* a part in between is larger, and what the line gives is not */
+        /* A part in between is larger, and what the line gives is not; the gradient of a part is as large as the whole,
+         * and may be all that is left of it. */
         if (why == LAZY_WHY_SHAPE && given_by_line(a, i)->type == given_by_line(b, i)->type &&
-            !is_other_length(a, b, i))
+            !is_other_length(a, b, i) && !(now->derived && other_dims(now->type, was->type) == 1))
             why = LAZY_WHY_OPS;
         if (why == LAZY_WHY_SHAPE) explain_dims(out, now->type, was->type);
         if (why == LAZY_WHY_OPS) *advice = other_numbers(now, was);

@@ -122,13 +122,25 @@ static size_t next_forward(explain_list l, size_t i, explain_which which) {
     return l.n;
 }
 
+/* The next ops of both; false: they are others, or there is none. */
+static bool both_next(explain_list a, explain_list b, explain_which which, size_t *i, size_t *k) {
+    *i = next_forward(a, *i, which);
+    *k = next_forward(b, *k, which);
+    return *i < a.n && *k < b.n && a.at[*i].code == b.at[*k].code && a.at[*i].src == b.at[*k].src;
+}
+
 bool explain_same_forward(explain_list a, explain_list b, explain_which which) {
-    size_t i = next_forward(a, 0, which), k = next_forward(b, 0, which);
-    while (i < a.n && k < b.n && a.at[i].code == b.at[k].code && a.at[i].src == b.at[k].src) {
-        i = next_forward(a, i + 1, which);
-        k = next_forward(b, k + 1, which);
-    }
+    size_t i = 0, k = 0;
+    while (both_next(a, b, which, &i, &k)) i++, k++;
     return i == a.n && k == b.n;
+}
+
+const lazy_node *explain_other_layer(explain_list a, explain_list b, explain_which which, const lazy_node **was) {
+    for (size_t i = 0, k = 0; both_next(a, b, which, &i, &k); i++, k++) {
+        *was = &b.at[k];
+        if (a.at[i].path != b.at[k].path) return &a.at[i];
+    }
+    return NULL;
 }
 
 static bool has_place(const explain_counts *c, src_id line) {
