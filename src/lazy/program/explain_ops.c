@@ -199,6 +199,13 @@ static bool other_kind_of_number(explain_list a, explain_list b, size_t i, const
     return false;
 }
 
+/* The first op of its line that does more than to fit shapes, if there is one. */
+static const lazy_node *main_op(explain_list l, const lazy_node *op) {
+    for (size_t k = (size_t)(op - l.at); k < l.n; k++)
+        if (l.at[k].src == op->src && !explain_is_small(l.at[k].code)) return &l.at[k];
+    return op;
+}
+
 /* Other ops from op i on. */
 static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t i, const lazy_program *p,
                                const char **advice) {
@@ -217,16 +224,14 @@ static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t 
     const lazy_node *now = &a.at[i], *was = &b.at[i], *more = new_line(a, b, i),
                     *less = more ? NULL : new_line(b, a, i);
     if (more) {
-        for (size_t k = (size_t)(more - a.at); k < a.n && explain_is_small(more->code); k++)
-            if (a.at[k].src == more->src && !explain_is_small(a.at[k].code)) more = &a.at[k];
         str_append(out, "new: ");
-        explain_describe(out, more, false);
+        explain_describe(out, main_op(a, more), false);
         str_printf(out, "; that line made nothing of program %lld", (long long)p->number);
         return LAZY_WHY_OPS;
     }
-    if (less && less != was) {
+    if (less && less != was && !less->derived) {
         str_printf(out, "program %lld has ", (long long)p->number);
-        explain_describe(out, less, false);
+        explain_describe(out, main_op(b, less), false);
         str_append(out, "; that line makes nothing of this one");
         return LAZY_WHY_OPS;
     }
@@ -245,7 +250,8 @@ static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t 
         /* A part in between is larger, and what the line gives is not; the gradient of a part is as large as the whole,
          * and may be all that is left of it. */
         if (why == LAZY_WHY_SHAPE && given_by_line(a, i)->type == given_by_line(b, i)->type &&
-            !is_other_length(a, b, i) && !(now->derived && other_dims(now->type, was->type) == 1))
+            !is_other_length(a, b, i) &&
+            !(now->derived && now->text == was->text && other_dims(now->type, was->type) == 1))
             why = LAZY_WHY_OPS;
         if (why == LAZY_WHY_SHAPE) explain_dims(out, now->type, was->type);
         if (why == LAZY_WHY_OPS) *advice = other_numbers(now, was);
@@ -265,7 +271,8 @@ lazy_why explain_ops(str *out, const lazy_flags *flags, const lazy_node *nodes, 
     bool option = now && was && is_option(now, was, a, b);
     if (explain_number(out, a, p)) {
         why = LAZY_WHY_CONSTANT;
-        *advice = "one more program is enough for it; xt_scalar is data from the first step on";
+        *advice = "one more program is enough for it, of each kind of step (micro-batches, evaluations); xt_scalar is "
+                  "data from the first step on";
     }
     if (!why && !option) why = explain_kept(out, nodes, n, p, advice);
     if (!why && !option) why = explain_repeats(out, a, b, p->number, advice);

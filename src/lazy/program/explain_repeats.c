@@ -31,9 +31,13 @@ bool explain_has_lines(explain_list a, explain_list b) {
 }
 
 const lazy_node *explain_only_in(explain_list a, explain_list b) {
-    for (size_t i = 0; i < a.n; i++)
-        if (!explain_is_log(&a.at[i]) && !has_line(b, a.at[i].src)) return &a.at[i];
-    return NULL;
+    const lazy_node *derived = NULL; /* only where nothing else is */
+    for (size_t i = 0; i < a.n; i++) {
+        if (explain_is_log(&a.at[i]) || has_line(b, a.at[i].src)) continue;
+        if (!a.at[i].derived) return &a.at[i];
+        if (!derived) derived = &a.at[i];
+    }
+    return derived;
 }
 
 lazy_why explain_kept(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice) {
