@@ -62,10 +62,14 @@ bool loss_number(loss *l, const char *field, double v, double min, double max) {
     return false;
 }
 
-ex_number loss_given(loss *l, const ir_value *like, double v) {
-    ex_number n = like ? ex_given(l->src, l->what, like->type->dtype, v) : ex_constant(v);
+ex_number loss_made(loss *l, const ir_value *like, double v, double made) {
+    ex_number n = like ? ex_made(l->src, l->what, like->type->dtype, v, made) : ex_constant(made);
     l->b = lazy_begin(l->src);
     return n;
+}
+
+ex_number loss_given(loss *l, const ir_value *like, double v) {
+    return loss_made(l, like, v, v);
 }
 
 bool loss_reduction(loss *l, xt_reduce r, bool batch_mean) {

@@ -26,6 +26,8 @@ bool loss_fit(loss *l, ir_value **w, const ir_value *x, const char *name);
 bool loss_number(loss *l, const char *field, double v, double min, double max);
 /* A number of the options in a formula beside `like`: data once it changes. */
 ex_number loss_given(loss *l, const ir_value *like, double v);
+/* What is made of such a number on the host. */
+ex_number loss_made(loss *l, const ir_value *like, double v, double made);
 /* The loss from its elements. XT_BATCH_MEAN is an error here. */
 xt_tensor loss_close(loss *l, ir_value *each, xt_reduce r);
 /* sum / count for the mean, sum for the sum. */

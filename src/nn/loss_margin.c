@@ -42,7 +42,7 @@ xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt_tensor
     for (int i = 0; i < 2; i++) square[i] = loss_plus(b, loss_sum_axis(b, ir_multiply(b, v[i], v[i]), axis), tiny);
     ir_value *cosine = ir_divide(b, dot, ir_sqrt(b, ir_multiply(b, square[0], square[1])));
     ir_value *zero = loss_splat(b, cosine, 0), *same = loss_plus(b, ir_negate(b, cosine), 1),
-             *other = loss_positive(b, ir_add(b, cosine, ex_of(b, cosine, loss_given(&l, cosine, -margin))));
+             *other = loss_positive(b, ir_add(b, cosine, ex_of(b, cosine, loss_made(&l, cosine, margin, -margin))));
     return loss_close(&l,
                       ir_add(b, loss_where(b, IR_EQ, v[2], 1, same, zero), loss_where(b, IR_EQ, v[2], -1, other, zero)),
                       o.reduction);

@@ -71,8 +71,8 @@ xt_tensor xt_smooth_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_s
         !loss_number(&l, "beta", o.beta, 0, 1e30))
         return l.failed;
     /* Among data 0 is a number as others: nothing is below it, and what would be has a finite derivative. */
-    ex_number n[] = {loss_given(&l, v[0], o.beta), loss_given(&l, v[0], o.beta > 0 ? 0.5 / o.beta : 0),
-                     loss_given(&l, v[0], -0.5 * o.beta)};
+    ex_number n[] = {loss_given(&l, v[0], o.beta), loss_made(&l, v[0], o.beta, o.beta > 0 ? 0.5 / o.beta : 0),
+                     loss_made(&l, v[0], o.beta, -0.5 * o.beta)};
     return ex_always(n[0], 0) ? pointwise(&l, v, o.reduction, absolute, NULL)
                               : pointwise(&l, v, o.reduction, smooth, n);
 }
@@ -83,7 +83,7 @@ xt_tensor xt_huber_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_huber
         !loss_number(&l, "delta", o.delta, 1e-30, 1e30))
         return l.failed;
     return pointwise(&l, v, o.reduction, huber,
-                     (ex_number[]){loss_given(&l, v[0], o.delta), loss_given(&l, v[0], -0.5 * o.delta)});
+                     (ex_number[]){loss_given(&l, v[0], o.delta), loss_made(&l, v[0], o.delta, -0.5 * o.delta)});
 }
 xt_tensor xt_hinge_embedding_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_margin_opts o) {
     loss l;

@@ -61,7 +61,9 @@ xt_tensor xt_sinusoidal_embedding_at(const xt_src *src, xt_tensor t, int64_t dim
             "%s: %lld numbers for each, max_period %g, downscale_freq_shift %g: at least 2, a period above "
             "0, and a shift below half of them",
             what, (long long)dim, o.max_period, o.downscale_freq_shift);
-    ex_number step = ex_given(src, what, wide, step_of(o.max_period, 2 * width)),
+    bool moves = ops_number_moves(src, what, o.max_period);
+    moves |= ops_number_moves(src, what, o.downscale_freq_shift);
+    ex_number step = ex_derived(src, wide, moves, step_of(o.max_period, 2 * width)),
               scale = ex_given(src, what, wide, o.scale);
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(t);
@@ -130,8 +132,8 @@ xt_tensor xt_rotary_opt(const xt_src *src, xt_tensor x, double base, xt_rotary_o
     int64_t half = t->dims[t->rank - 1] / 2;
     bool interleaved = o.interleaved == XT_ON;
     ir_value *p = places(src, t, &o);
-    ex_number step =
-        ex_given(src, "xt_rotary", p ? p->type->dtype : XT_F32, step_of(base > 0 ? base : 10000, (double)(2 * half)));
+    base = base > 0 ? base : 10000;
+    ex_number step = ex_made(src, "xt_rotary", p ? p->type->dtype : XT_F32, base, step_of(base, (double)(2 * half)));
     ir_builder *b = lazy_begin(src);
     ir_value *a = angles_of(b, p, half, step);
     xt_tensor c = xt_cast_at(src, lazy_wrap(a ? ir_cosine(b, a) : NULL, "xt_rotary"), t->dtype), pair[2];

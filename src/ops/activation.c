@@ -116,7 +116,9 @@ static xt_tensor parametric(const xt_src *src, const char *what, parametric_fn m
     if (!v) return lazy_wrap(NULL, what);
     for (int k = 0; k < NUMBERS && chosen && ir_dtype_is_int(t); k++)
         if (!ops_number_fits(src, what, t, k ? q : p, make == threshold, &failed)) return failed;
-    const ex_number n[NUMBERS] = {ex_given(src, what, v->type->dtype, p), ex_given(src, what, v->type->dtype, q)};
+    bool mirrored = make == hardshrink || make == softshrink; /* p is -q */
+    const ex_number n[NUMBERS] = {ex_made(src, what, v->type->dtype, mirrored ? q : p, p),
+                                  ex_given(src, what, v->type->dtype, q)};
     b = lazy_begin(src);
     return lazy_wrap(ops_narrow(b, make(b, v, n), t), what);
 }

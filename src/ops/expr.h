@@ -28,7 +28,7 @@ static inline ir_value *ex_keep(ir_builder *b, ir_value *pred, ir_value *x, doub
     return ir_select(b, pred, x, ex_num(b, x, otherwise));
 }
 /* A number of the caller's: a constant of the formula, or, since it changed from step to step, data (number.c). What is
- * computed from such a number on the host (-lambda, 1 / beta) is a number of its own. Shapes of formulas may depend on
+ * computed from such a number on the host (-lambda, 1 / beta) is data as it is. Shapes of formulas may depend on
  * constants alone. */
 typedef struct ex_number {
     double v;
@@ -37,12 +37,16 @@ typedef struct ex_number {
 static inline ex_number ex_constant(double v) {
     return (ex_number){v, NULL};
 }
-static inline ex_number ex_given(const xt_src *src, const char *what, xt_dtype t, double v) {
+/* Made of the caller's v alone. */
+static inline ex_number ex_made(const xt_src *src, const char *what, xt_dtype t, double v, double made) {
     bool constant;
-    ir_value *s = ops_number(src, what, t, v, &constant);
-    return (ex_number){v, constant ? NULL : s};
+    ir_value *s = ops_made_number(src, what, t, v, made, &constant);
+    return (ex_number){made, constant ? NULL : s};
 }
-/* Computed on the host from numbers of the caller's, some of which are data: then it is too. */
+static inline ex_number ex_given(const xt_src *src, const char *what, xt_dtype t, double v) {
+    return ex_made(src, what, t, v, v);
+}
+/* Computed on the host from several numbers of the caller's, some of which are data: then it is too. */
 static inline ex_number ex_derived(const xt_src *src, xt_dtype t, bool data, double v) {
     if (!data) return ex_constant(v);
     xt_tensor s = lazy_scalar(src, t, v);

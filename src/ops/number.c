@@ -159,12 +159,16 @@ ir_value *ops_place(const xt_src *src, const char *what, int64_t v, int64_t size
     return lazy_value(s);
 }
 
-ir_value *ops_number(const xt_src *src, const char *what, xt_dtype t, double v, bool *out_constant) {
+ir_value *ops_made_number(const xt_src *src, const char *what, xt_dtype t, double v, double made, bool *out_constant) {
     ir_builder *b = lazy_begin(src);
     bool data = changes(src, what, 0, v, b);
     if (out_constant) *out_constant = !data;
-    if (!data) return ops_splat(b, ir_scalar(t), v);
-    xt_tensor s = lazy_scalar(src, t, t == XT_BOOL ? v != 0 : v); /* which cuts fractions to whole numbers */
+    if (!data) return ops_splat(b, ir_scalar(t), made);
+    xt_tensor s = lazy_scalar(src, t, t == XT_BOOL ? made != 0 : made); /* which cuts fractions to whole numbers */
     lazy_begin(src);
     return lazy_value(s);
+}
+
+ir_value *ops_number(const xt_src *src, const char *what, xt_dtype t, double v, bool *out_constant) {
+    return ops_made_number(src, what, t, v, v, out_constant);
 }

@@ -169,6 +169,8 @@ bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t 
  * steps at this place of the program it is data (one notice), so that a schedule never recompiles. Call before
  * ops_begin's builder records the op itself. */
 ir_value *ops_number(const xt_src *src, const char *what, xt_dtype t, double v, bool *out_constant);
+/* What the host makes of the caller's number v, which is the one that is told. */
+ir_value *ops_made_number(const xt_src *src, const char *what, xt_dtype t, double v, double made, bool *out_constant);
 /* Whether it is data, for ops that are others where a number is 0: the place is known in such a step, too. */
 bool ops_number_moves(const xt_src *src, const char *what, double v);
 /* The same of a number that decides a shape, and within it something else: with another `size` it is another one. */

@@ -42,7 +42,9 @@ xt_tensor xt_uniform_at(const xt_src *src, double lo, double hi, xt_dtype dtype,
     if (!float_type(src, "xt_uniform", dtype, dims, &t, &failed)) return failed;
     ir_value *u = uniform(src, t);
     xt_dtype work = u ? u->type->dtype : XT_F32;
-    ex_number span = ex_given(src, "xt_uniform", work, hi - lo), from = ex_given(src, "xt_uniform", work, lo);
+    bool data = ops_number_moves(src, "xt_uniform", lo);
+    data |= ops_number_moves(src, "xt_uniform", hi);
+    ex_number span = ex_derived(src, work, data, hi - lo), from = ex_derived(src, work, data, lo);
     ir_builder *b = lazy_begin(src);
     return as_dtype(b, ir_add(b, ir_multiply(b, u, ex_of(b, u, span)), ex_of(b, u, from)), dtype, "xt_uniform");
 }

@@ -2,6 +2,7 @@
  * them get no gradient in a step (a branch not taken, a layer frozen later) they leave with a copy of the count;
  * parameters that join late begin a count of their own. So every parameter has exactly the count that PyTorch keeps a
  * parameter, at the price of one scalar in nearly all programs. */
+#include "lazy/core/noted.h"
 #include "ops/ops.h"
 #include "optim/optim.h"
 
@@ -55,10 +56,14 @@ static bool place_new_params(const xt_src *src, xt_optimizer *o) {
 
 /* Those that stay behind get a count of their own, which keeps the value. */
 static bool split(const xt_src *src, xt_optimizer *o, int c) {
-    bool active = false, inactive = false;
-    for (size_t i = 0; i < o->n; i++)
-        if (o->params[i].counter == c) *(o->params[i].active ? &active : &inactive) = true;
-    if (!active || !inactive) return true;
+    bool active = false;
+    const char *left = NULL; /* the first that stays behind */
+    for (size_t i = o->n; i-- > 0;)
+        if (o->params[i].counter == c) {
+            active |= o->params[i].active;
+            if (!o->params[i].active) left = o->params[i].name;
+        }
+    if (!active || !left) return true;
     int own = new_counter(src, o);
     if (own < 0) return false;
     if (!lazy_state_begins_as(o->counters[own].count, o->counters[c].count)) {
@@ -68,6 +73,7 @@ static bool split(const xt_src *src, xt_optimizer *o, int c) {
     }
     for (size_t i = 0; i < o->n; i++)
         if (o->params[i].counter == c && !o->params[i].active) o->params[i].counter = own;
+    lazy_note_parted(src, left);
     return true;
 }
 

@@ -375,6 +375,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
         return;
     }
     pace_check(src, o);
+    const ir_op *before = lazy_recorded_last();
     xt_no_grad_begin();
     ir_builder *b = lazy_begin(src);
     ir_value *skip = NULL;
@@ -394,6 +395,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     scaler_forget_found(&o->found);
     optim_taken(src, what, o);
     lazy_begin(src);
+    lazy_note_derived(before);
     xt_no_grad_end_at(NULL);
     optim_count_step(o, true); /* before: the network trains, whatever its mode */
     lazy_on_replay(&(lazy_replay){.before = count_step, .user = o});

@@ -130,6 +130,13 @@ layer       ^compile 2: .* why: other ops: new: parameter mid.weight f32\[2,2\] 
 lora        ^compile 2: .* why: other ops: new: parameter fc.lora_A.weight f32\[1,2\] at [^ ]*, which the step of
             program 1 has not; xt_lora at @lora changed which are trained: one more
 power       ^compile 2: .* why: new scalar constant: the number at @power changed from 1 to 2
+half        ^compile 2: .* why: new scalar constant: the number at @half changed from 1 to 2: it was a constant
+half        ^compile 3: .* why: dtype change: add i64\[2\] became f32\[2\] at @half .program 2.: beside integers a whole
+            number gives integers
+half        ^compiles: 3$
+smoothed    @smoothed: the number of xt_cross_entropy changed from 0 to 0.25 between
+smoothed    ^compile 2: .* why: new scalar constant: the number at @smoothed changed from 0 to 0.25: it was a constant
+smoothed    ^compiles: 2$
 norm_type   ^compiles: 2$
 average     ^compiles: 1$
 beginnings  ^option 8: 2$
@@ -179,6 +186,23 @@ freeze_shape ^compiles: 3$
 freeze_adam ^compiles: 3$
 two_frozen  ^compile 2: .* why: flag change: xt_requires_grad of "fc.bias" at [^ ]*, the last of 3 such calls since
             then, changed which parameters are trained .program 1.
+heads       ^compile 2: .* why: other ops: .* second .* at @second_head instead of .* first .* at @first_head .program
+            1.: an `if`
+heads       ^compile 3: .* step 2 . why: other ops: first.weight had no gradient in a step before, in which the
+            optimizer updated others at @branched: it counts the steps of such parameters apart from then on .program
+            1.: one more
+heads       ^compiles: 3$
+block       ^compile 2: .* why: other ops: .* instead of transpose block .* at @block .program 1.: an `if`
+block       ^compiles: 2$
+detached    ^compile 2: .* why: other ops: reshape f32\[8,4\] at @detached instead of .* .program 1.: an `if`
+detached    ^compiles: 2$
+detached_adam ^compile 3: .* step 2 . why: other ops: trunk.weight had no gradient in a step before, .* at @branched:
+            .*program 1
+either_block ^compile 2: .* why: other ops: .* block.1.fc .* at @either_block instead of .* block.0.fc .* .program 1.;
+            it would be the same program if the optimizer, at @either_step, did not count .* .block.0.fc.weight the last
+hardest     ^compile 2: .* why: shape change: .* at @hardest .program 1., dim 0 from 2 to 3: keep shapes fixed
+optimizers  ^compile 2: .* why: another step: xt_adam made at @both_made steps at @of_critic, in place of xt_sgd made at
+            @both_made, which steps at @of_net .program 1.: the steps of each optimizer
 in_turn     ^compile 2: .* why: other states: this step gives state second a new value at @odd, and not first, as that
             of program 1 does at @even: .* xt_where
 shapes_in_turn ^compile 2: .* why: other states: this step gives state second a new value at @second, and not first, as
@@ -200,6 +224,12 @@ W
 check "carried data needs one program" [ "$(grep -c '^compile ' "$tmp/out")" = 1 ]
 (cd "$tmp" && timeout 60 ./o2 beginnings) >"$tmp/out" 2>&1
 check "numbers that begin without an op" [ "$(grep -c '^option [0-8]: 2$' "$tmp/out")" = 9 ]
+# what is told is the caller's number, whatever is computed of it on the host
+(cd "$tmp" && timeout 60 ./o2 derived) >"$tmp/out" 2>&1
+check "numbers that others are made of" [ "$(grep -c '^derived [0-9]: [12]$' "$tmp/out")" = 9 ]
+check "they are told themselves" [ "$(grep -c 'changed from' "$tmp/out")" -ge 17 ]
+others=$(grep 'changed from' "$tmp/out" | grep -vE 'from (2 to 3|0.25 to 0.375)[: ]|xt_uniform changed from -2 to -3 ')
+check "and nothing else" [ -z "$others" ]
 builds="o2 g1 stripped pie dlopened"
 [ -n "${ASAN_BUILD:-}" ] && builds=o2 # how the program was built says nothing to the library's sanitizers
 turn=0 # of the builds but the first: how lines are found is a matter of the build, which causes there are is none

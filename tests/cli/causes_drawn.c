@@ -1,7 +1,8 @@
 /* A loop, or a fit, in which lines of their own do something only in some iterations:
  *     causes_drawn loop|mark|fit SAMPLES ACCUMULATE [NAME=P,Q]...
- * NAME in an iteration i with i % P == Q; `number` and `freeze` from iteration Q on. Each iteration is told before it
- * is recorded, so that compiles between two of these lines are its own (causes_drawn.py). */
+ * NAME in an iteration i with i % P == Q; `number` and `freeze` from iteration Q on; `adam`, `built` (all layers are
+ * there before the first step) and `read` in all of them. Each iteration is told before it is recorded, so that
+ * compiles between two of these lines are its own (causes_drawn.py). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,9 @@ static struct {
     int p, q;
 } given[16];
 static int n_given, accumulate, iteration, frozen;
-static bool in_fit;
+static bool in_fit, building;
 static float numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-static xt_module *m;
+static xt_module *m, *critic;
 static xt_tensor state, kept;
 
 static bool holds(const char *name) {
@@ -33,13 +34,28 @@ static bool is_given(const char *name) {
 static xt_tensor net(xt_module *of, xt_tensor x, void *user) {
     (void)user;
     if (is_given("mode")) x = xt_dropout(xt_sub(of, "drop", -1), x, 0.25);
-    return xt_linear(of, "fc", x, 1);
+    if (is_given("detach")) x = xt_linear(of, "early", x, 4);
+    if (holds("detach")) x = xt_detach(x); /* @detach */
+    if (building || holds("block")) x = xt_add(x, xt_linear(of, "block", x, 4)); /* @block */
+    if (is_given("depth")) /* the same line for each */
+        for (int i = 0; i < 2 + (building || holds("depth")); i++)
+            x = xt_linear(xt_sub(of, "deep", i), "fc", x, 4); /* @depth */
+    xt_tensor y = xt_linear(of, "fc", x, 1), one = y;
+    if (building || (is_given("head") && holds("head"))) one = xt_linear(of, "one", y, 1); /* @head */
+    if (building || (is_given("head") && !holds("head"))) return xt_linear(of, "other", xt_tanh(one), 1); /* @head */
+    return one;
+}
+
+static xt_tensor judge(xt_module *of, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(of, "out", x, 1);
 }
 
 static xt_tensor forward(xt_tensor x) {
     if (holds("cast")) xt_autocast_begin(XT_BF16); /* @cast */
     xt_tensor y = xt_forward(m, x);
     if (holds("cast")) xt_autocast_end();
+    if (holds("turns")) y = xt_forward(critic, xt_detach(y)); /* @turns */
     return y;
 }
 
@@ -79,7 +95,7 @@ static xt_tensor training_step(xt_module *of, xt_batch b, void *user) {
 
 static xt_optimizer *configure(xt_module *of, void *user) {
     (void)user;
-    return xt_sgd(of, .lr = 0.01);
+    return is_given("adam") ? xt_adam(of, .lr = 0.01) : xt_sgd(of, .lr = 0.01); /* @turns */
 }
 
 int main(int argc, char **argv) {
@@ -90,6 +106,11 @@ int main(int argc, char **argv) {
     for (int i = 4; i < argc; i++, n_given++)
         sscanf(argv[i], "%15[^=]=%d,%d", given[n_given].name, &given[n_given].p, &given[n_given].q);
     m = xt_module_new(net, NULL);
+    critic = xt_module_new(judge, NULL);
+    building = is_given("built");
+    if (building && xt_module_build(m, (xt_spec){XT_F32, {16, 4}})) return 3;
+    if (building && xt_module_build(critic, (xt_spec){XT_F32, {16, 1}})) return 3;
+    building = false;
     xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_F32, {1}}, samples),
                                  .batch = 16, .drop_last = XT_OFF);
     state = xt_state("state", XT_F32, 2);
@@ -98,13 +119,17 @@ int main(int argc, char **argv) {
         xt_task task = {.module = m, .training_step = training_step, .configure_optimizers = configure};
         xt_trainer *t = xt_trainer_new(.max_epochs = 2, .loggers = "csv", .model_summary = XT_OFF,
                                        .accumulate_grad_batches = accumulate, .log_every_n_steps = 3);
-        return xt_fit(t, &task, l, NULL) || xt_finish();
+        return xt_fit(t, &task, l, NULL) || xt_finish(); /* @apart */
     }
-    xt_optimizer *o = configure(m, NULL);
+    xt_optimizer *o = configure(m, NULL), *of_critic = is_given("turns") ? xt_rmsprop(critic, .lr = 0.01) : NULL;
     for (int epoch = 0; epoch < 2; epoch++)
         for (xt_batch b; xt_next(l, &b);) {
             xt_backward(loss_of(b));
-            if (++iteration % accumulate == 0) xt_optimizer_step(o);
+            if (holds("turns"))
+                xt_optimizer_step(of_critic); /* @turns */
+            else if ((iteration + 1) % accumulate == 0)
+                xt_optimizer_step(o); /* @apart @turns */
+            iteration++;
             if (strcmp(argv[1], "mark") == 0) xt_mark_step();
         }
     return xt_finish();

@@ -84,6 +84,54 @@ static void power(void) {
     }
 }
 
+/* Whole beside integers, and then not. */
+static void half_a_number(void) {
+    static const double values[] = {1, 2, 0.5, 3, 1.5};
+    for (int i = 0; i < 5; i++) {
+        xt_tensor k = xt_from_array((int64_t[]){1, 2}, XT_I64, 2);
+        xt_when_ready(xt_exp(xt_mul(xt_cast(xt_add(k, values[i]), XT_F32), 2)), NULL, NULL); /* @half */
+        xt_mark_step();
+    }
+    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
+}
+
+/* What a loss makes of an option is not what the caller gave. */
+static void smoothed(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    for (int i = 0; i < 4; i++) {
+        xt_tensor y = xt_forward(m, xt_reshape(some(16), 8, 2)), t = xt_zeros(XT_I64, 8);
+        xt_backward(xt_cross_entropy(y, t, .label_smoothing = 0.25 * i)); /* @smoothed */
+        xt_mark_step();
+        xt_module_zero_grad(m);
+    }
+    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
+}
+static xt_tensor with_derived(int which, xt_tensor x, double v) {
+    switch (which) {
+    case 0: return xt_smooth_l1_loss(x, xt_neg(x), .beta = v);
+    case 1: return xt_huber_loss(x, xt_neg(x), .delta = v);
+    case 2: return xt_elu(x, v);
+    case 3: return xt_softshrink(x, v);
+    case 4: return xt_softplus(x, .beta = v);
+    case 5: return xt_cosine_embedding_loss(x, xt_neg(x), xt_sub_(xt_zeros(XT_F32, 4), 1), .margin = v / 8);
+    case 6: return xt_add(x, xt_uniform(0, v, XT_F32, 4, 4));
+    case 7: return xt_add(x, xt_uniform(-v, 8, XT_F32, 4, 4));
+    default: return xt_celu(x, v);
+    }
+}
+static void derived_numbers(void) {
+    for (int which = 0; which < 9; which++) {
+        int64_t before = xt_counter("compiles");
+        printf("derived %d\n", which), fflush(stdout);
+        for (int i = 0; i < 4; i++) {
+            xt_when_ready(xt_sum(with_derived(which, xt_reshape(some(16), 4, 4), i + 2)), NULL, NULL); /* @derived */
+            xt_mark_step();
+        }
+        xt_wait();
+        printf("derived %d: %lld\n", which, (long long)(xt_counter("compiles") - before));
+    }
+}
+
 static void norm_type(void) {
     xt_module *m = xt_module_new(net, NULL);
     xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
@@ -196,6 +244,93 @@ static void two_frozen(void) {
     }
 }
 
+/* Layers that are there before the first step and used in some only: they are not new, the step goes another way. */
+static enum { BUILD, PLAIN, SECOND_HEAD, NO_BLOCK, DETACHED } way;
+static xt_tensor branched(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    x = xt_tanh(xt_linear(m, "trunk", x, 4));
+    if (way != NO_BLOCK) x = xt_add(x, xt_linear(m, "block", x, 4)); /* @block */
+    if (way == DETACHED) x = xt_detach(x); /* @detached */
+    if (way == SECOND_HEAD) return xt_linear(m, "second", x, 2); /* @second_head */
+    xt_tensor y = xt_linear(m, "first", x, 3); /* @first_head */
+    return way == BUILD ? xt_mul(y, xt_mean(xt_linear(m, "second", x, 2))) : y;
+}
+
+static void branches(int other, bool adam) {
+    xt_module *m = xt_module_new(branched, NULL);
+    way = BUILD;
+    if (xt_module_build(m, (xt_spec){XT_F32, {8, 2}})) exit(1);
+    xt_optimizer *o = adam ? xt_adam(m, .lr = 0.1) : xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 6; i++) {
+        way = i % 3 == 1 ? other : PLAIN;
+        xt_backward(xt_mean(xt_square(xt_forward(m, xt_reshape(some(16), 8, 2)))));
+        xt_optimizer_step(o); /* @branched */
+        xt_mark_step();
+    }
+    printf("compiles: %lld\n", (long long)xt_counter("compiles"));
+}
+static void heads_in_turns(void) {
+    branches(SECOND_HEAD, true);
+}
+static void block_left_out(void) {
+    branches(NO_BLOCK, false);
+}
+static void detached_at_times(void) {
+    branches(DETACHED, false);
+}
+static void detached_adam(void) {
+    branches(DETACHED, true);
+}
+
+/* Blocks of one size in turns. */
+static xt_tensor either(xt_module *m, xt_tensor x, void *user) {
+    const int *which = user;
+    x = xt_tanh(xt_linear(xt_sub(m, "block", *which), "fc", x, 2)); /* @either_block */
+    return xt_linear(m, "fc", x, 3);
+}
+static void blocks_in_turns(void) {
+    int which = 0;
+    xt_module *m = xt_module_new(either, &which);
+    for (which = 0; which < 2; which++) xt_drop(xt_forward(m, xt_reshape(some(16), 8, 2)));
+    xt_mark_step();
+    xt_optimizer *o = xt_adam(m, .lr = 0.1);
+    for (int i = 0; i < 3; i++) {
+        which = i % 2;
+        xt_backward(xt_mean(xt_square(xt_forward(m, xt_reshape(some(16), 8, 2)))));
+        xt_optimizer_step(o); /* @either_step */
+        xt_mark_step();
+    }
+}
+
+/* Nobody asks for the loss: of the slice there is the gradient alone. */
+static void some_of_the_losses(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 3; i++) {
+        xt_tensor each = xt_mean_axes(xt_square(xt_forward(m, xt_reshape(some(16), 8, 2))), XT_AXES(1));
+        xt_tensor loss = xt_mean(xt_slice(each, 0, 0, 2 + i)); /* @hardest */
+        xt_backward(loss);
+        xt_optimizer_step(o);
+        xt_mark_step();
+    }
+}
+
+static void optimizers_in_turns(void) {
+    xt_module *m = xt_module_new(net, NULL), *critic = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.1), *of_critic = xt_adam(critic, .lr = 0.1); /* @both_made */
+    for (int i = 0; i < 4; i++) {
+        xt_tensor y = xt_forward(m, xt_reshape(some(16), 8, 2));
+        if (i % 2) {
+            xt_backward(xt_mean(xt_forward(critic, xt_detach(y))));
+            xt_optimizer_step(of_critic); /* @of_critic */
+        } else {
+            xt_backward(xt_mean(y));
+            xt_optimizer_step(o); /* @of_net */
+        }
+        xt_mark_step();
+    }
+}
+
 /* Both come in each time, and one of them goes out. */
 static void states_in_turn(void) {
     xt_tensor a = xt_state("first", XT_F32, 4), b = xt_state("second", XT_F32, 4);
@@ -268,6 +403,9 @@ const cause causes_learning[] = {{"assign", assigns},
                                  {"layer", new_layer},
                                  {"lora", low_rank},
                                  {"power", power},
+                                 {"half", half_a_number},
+                                 {"smoothed", smoothed},
+                                 {"derived", derived_numbers},
                                  {"norm_type", norm_type},
                                  {"average", average},
                                  {"beginnings", beginnings},
@@ -276,6 +414,13 @@ const cause causes_learning[] = {{"assign", assigns},
                                  {"freeze_shape", frozen_then_shape},
                                  {"freeze_adam", frozen_adam},
                                  {"two_frozen", two_frozen},
+                                 {"heads", heads_in_turns},
+                                 {"block", block_left_out},
+                                 {"detached", detached_at_times},
+                                 {"detached_adam", detached_adam},
+                                 {"either_block", blocks_in_turns},
+                                 {"hardest", some_of_the_losses},
+                                 {"optimizers", optimizers_in_turns},
                                  {"in_turn", states_in_turn},
                                  {"shapes_in_turn", shapes_in_turn},
                                  {"more_states", more_states},

@@ -181,6 +181,7 @@ void lazy_flags_anew(lazy_ctx *c) {
                                .frozen = c->frozen,
                                .switched_at = c->switched_at,
                                .momenta = c->momenta,
+                               .parted = c->parted,
                                .batch = c->batch};
 }
 

@@ -170,9 +170,10 @@ typedef struct lazy_replay_log lazy_replay_log; /* replay_log.h */
 struct xt_step;
 
 typedef struct lazy_switch_lines { /* the lines where switches were changed last; 0 = unknown */
-    src_id autocast, mode, frozen, momentum;
+    src_id autocast, mode, frozen, momentum, parted;
     const char *froze; /* what was called at `frozen`, and for which parameters: a pattern or name, interned; 0: all */
     uint32_t froze_of;
+    uint32_t parted_of; /* interned: the last parameter that the step at `parted` did not update */
 } lazy_switch_lines;
 
 typedef struct lazy_batch_of { /* the batch that came last */
@@ -191,6 +192,7 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     int updates; /* of a trace: optimizer steps in it */
     lazy_switch_lines switched_at;
     int64_t momenta; /* how often an optimizer that had stepped got its first momentum */
+    int64_t parted; /* how often an update left out parameters, whose updates are counted apart since */
     uint64_t optimizers; /* of a trace: those that step in it, as one number; and the last of them */
     const char *optimizer;
     src_id optimizer_at; /* where it was made */
@@ -292,6 +294,7 @@ typedef struct lazy_ctx {
     int64_t freezes; /* as in lazy_flags */
     uint64_t frozen;
     int64_t momenta; /* momentum begun in optimizers that had stepped */
+    int64_t parted; /* as in lazy_flags */
     lazy_batch_of batch;
     lazy_switch_lines switched_at;
     lazy_replay_log *replay_log; /* a compiled step function is being recorded */
@@ -387,9 +390,17 @@ xt_status lazy_new_trace(lazy_ctx *c); /* an empty module for the next step */
 /* what hangs on the ops; lazy_new_trace uses their memory again */
 void lazy_clear_trace(lazy_ctx *c);
 void lazy_drop_trace(lazy_ctx *c);
-/* bits of ir_value.user: wants a gradient; xt_grad_of is after it; see lazy_key_tree; a read has needed its op (first
- * results) */
-enum { LAZY_V_GRAD = 1, LAZY_V_ASKED = 2, LAZY_V_REACHED = 4, LAZY_V_BASE = 8, LAZY_V_READ = 16 };
+/* bits of ir_value.user: wants a gradient; xt_grad_of is after it; see lazy_key_tree; and of first results: a read has
+ * needed the op, lazy_note_derived was called for it, it brings in a number (scalar.c) */
+enum {
+    LAZY_V_GRAD = 1,
+    LAZY_V_ASKED = 2,
+    LAZY_V_REACHED = 4,
+    LAZY_V_BASE = 8,
+    LAZY_V_READ = 16,
+    LAZY_V_DERIVED = 32,
+    LAZY_V_NUMBER = 64
+};
 /* ir_op.user: flags are known; recorded where no gradient was wanted */
 enum { LAZY_OP_SETTLED = 1, LAZY_OP_NO_GRAD = 2, LAZY_OP_CUSTOM = 8 /* from this bit on: lazy_custom + 1 */ };
 bool lazy_v_no_grad(const ir_value *v); /* lazy_no_grad_value was called for it */

@@ -55,6 +55,16 @@ void lazy_pack_scalar(lazy_pack *p, int at, double v) {
     p->now.u[at + 1] = (uint32_t)((uint64_t)i >> 32);
 }
 
+/* What lies in a pack, as a number of that dtype. */
+static ir_value *unpacked(ir_builder *b, ir_value *x, xt_dtype packed, xt_dtype dtype) {
+    if (packed != XT_U32) return ir_convert(b, ir_reshape(b, x, 0, NULL), dtype);
+    int64_t zero = 0, one = 1, two = 2;
+    ir_value *lo = ir_convert(b, ir_reshape(b, ir_slice(b, x, &zero, &one, NULL), 0, NULL), XT_U64);
+    ir_value *hi = ir_convert(b, ir_reshape(b, ir_slice(b, x, &one, &two, NULL), 0, NULL), XT_U64);
+    ir_value *word = ir_or(b, lo, ir_shift_left(b, hi, ir_splat(b, ir_scalar(XT_U64), 32)));
+    return ir_convert(b, word, dtype);
+}
+
 /* `value` NULL: v, which only the caller knows how to make again. */
 static xt_tensor scalar(const xt_src *src, xt_dtype dtype, double v, double (*value)(void *), void *user) {
     lazy_ctx *c = lazy_ctx_get();
@@ -64,6 +74,7 @@ static xt_tensor scalar(const xt_src *src, xt_dtype dtype, double v, double (*va
     int at;
     bool is_float = ir_dtype_is_float(dtype) || ir_dtype_is_complex(dtype);
     xt_dtype packed = !is_float ? XT_U32 : dtype == XT_F64 || dtype == XT_C128 ? XT_F64 : XT_F32;
+    ir_op *before = b->block ? b->block->last : NULL;
     ir_value *x = lazy_pack_take(c, b, packed, packed == XT_F32 ? 1 : 2, &p, &at);
     if (!x) return lazy_wrap(NULL, "xt_scalar");
     lazy_pack_scalar(p, at, v);
@@ -73,12 +84,10 @@ static xt_tensor scalar(const xt_src *src, xt_dtype dtype, double v, double (*va
                    .kind = LAZY_REPLAY_SCALAR, .pack = (int)(p - c->packs), .at = at, .value = value, .user = user});
     else if (c->replay_log)
         lazy_replay_log_volatile(c, b->src, "a number of the host's enters the step");
-    if (is_float) return lazy_wrap(ir_convert(b, ir_reshape(b, x, 0, NULL), dtype), "xt_scalar");
-    int64_t zero = 0, one = 1, two = 2;
-    ir_value *lo = ir_convert(b, ir_reshape(b, ir_slice(b, x, &zero, &one, NULL), 0, NULL), XT_U64);
-    ir_value *hi = ir_convert(b, ir_reshape(b, ir_slice(b, x, &one, &two, NULL), 0, NULL), XT_U64);
-    ir_value *word = ir_or(b, lo, ir_shift_left(b, hi, ir_splat(b, ir_scalar(XT_U64), 32)));
-    return lazy_wrap(ir_convert(b, word, dtype), "xt_scalar");
+    x = unpacked(b, x, packed, dtype);
+    for (ir_op *op = before ? before->next : b->block->first; op; op = op->next)
+        if (op->n_out) op->out[0].user |= LAZY_V_NUMBER;
+    return lazy_wrap(x, "xt_scalar");
 }
 
 xt_tensor lazy_scalar(const xt_src *src, xt_dtype dtype, double v) {

@@ -7,7 +7,8 @@
  * A cause is true when the program would have been known without it: it names what the user's lines did otherwise than
  * in the program compared with, not what that did to the ops. So a step is compared with steps, never with the program
  * of a read, whose ops are a part of a step's; what was told when it happened (a switch, an assignment, a momentum that
- * began) is asked before the ops are. */
+ * began) is asked before the ops are. Of the ops those come first that the user's lines call, in the order of the
+ * program: gradients and updates follow from them, and are the cause only where all of those are the same. */
 #include "lazy/program/explain.h"
 
 static const struct {
@@ -116,7 +117,7 @@ static bool explain_read(str *out, const lazy_flags *now, const lazy_node *nodes
     if (acts) str_append(out, "; first difference: ");
     ev->why = explain_inputs(out, now, nodes, n, best, &ev->advice);
     if (!ev->why && !acts && explain_open_step(out, now, nodes, n, best, ev)) ev->why = LAZY_WHY_OTHER_STEP;
-    if (!ev->why) ev->why = explain_ops(out, nodes, n, best, &ev->advice);
+    if (!ev->why) ev->why = explain_ops(out, now, nodes, n, best, &ev->advice);
     if (acts) ev->why = acts, ev->advice = NULL;
     return true;
 }
@@ -131,7 +132,7 @@ static lazy_why explain_acts(str *out, const lazy_flags *now, const lazy_node *n
     if (now->backward && !best->flags.backward) why = explain_accumulation(out, now, nodes, n, best);
     if (why == LAZY_WHY_ACCUMULATION) return why;
     if (explain_parameters(out, now, nodes, n, best)) {
-        ev->advice = "one more program is enough for it; layers that are there from the first step on need none";
+        ev->advice = "one more program is enough for it; layers that each step has from the first one on need none";
         return LAZY_WHY_OPS;
     }
     if (explain_flags(out, now, &best->flags, best->number)) { /* of other gradients, the ops say nothing more */
@@ -140,7 +141,10 @@ static lazy_why explain_acts(str *out, const lazy_flags *now, const lazy_node *n
         return LAZY_WHY_FLAG;
     }
     if ((why = explain_calls(out, now, nodes, n, best, &ev->advice))) return why;
-    if ((why = explain_accumulation(out, now, nodes, n, best))) return why;
+    if ((why = explain_accumulation(out, now, nodes, n, best))) {
+        *out_settled = why == LAZY_WHY_ACCUMULATION; /* the updates of several loops, and what they are made of */
+        return why;
+    }
     if (explain_other_step(out, nodes, n, best, ev->src)) return LAZY_WHY_OTHER_STEP;
     if (explain_states(out, r, best)) return LAZY_WHY_STATES;
     *out_settled = false;
@@ -182,12 +186,13 @@ static void explain_step(str *out, const lazy_flags *now, const lazy_node *nodes
     bool asked = r->known_as && !acts && !other && ev->why; /* its ops are those of other steps too */
     if (!same && !settled && !other && !asked) {
         if (out->len) str_append(out, "; first difference: ");
-        lazy_why w = explain_ops(out, nodes, n, best, &ev->advice);
+        lazy_why w = explain_ops(out, now, nodes, n, best, &ev->advice);
         if (!ev->why)
             ev->why = w;
         else
             ev->advice = NULL;
     }
+    if (same && !out->len) ev->why = explain_parted(out, now, explain_list_of(nodes, n), best, &ev->advice);
     if (r->known_as && !asked) str_append(out, "; it has all that steps ask for under an `if`");
     if (same && !out->len) {
         ev->why = LAZY_WHY_STATES;

@@ -32,6 +32,7 @@ typedef struct explain_count { /* of the same op at the same line */
     src_id src;
     ir_opcode code;
     size_t n;
+    uint64_t dtypes; /* that they give: a sum of hashes */
     const lazy_node *one;
 } explain_count;
 typedef struct explain_counts {
@@ -40,11 +41,22 @@ typedef struct explain_counts {
 } explain_counts;
 /* What xt_log leaves for the host, by its path: its ops say which names there are. */
 bool explain_is_log(const lazy_node *n);
-/* Of all but the small ones and a log's own, sorted by line and code; of_step: of those that are the step's own. */
-explain_counts explain_count_ops(explain_list l, bool of_step);
+typedef enum explain_which {
+    EXPLAIN_ALL,
+    EXPLAIN_OWN, /* of the step: not what is only asked for or assigned */
+    EXPLAIN_CALLED /* by the user's lines: not what follows from them, gradients and updates */
+} explain_which;
+/* Of all such ops but the small ones, a log's own, and those that bring in numbers; sorted by line and code. */
+explain_counts explain_count_ops(explain_list l, explain_which which);
+/* The ops in front of the first gradient are those of the same lines; of EXPLAIN_OWN, apart from what is only asked for
+ * or assigned. Numbers make none, constant or data. */
+bool explain_same_forward(explain_list a, explain_list b, explain_which which);
+/* Of such: the first that is of another layer; NULL: none is. */
+const lazy_node *explain_other_layer(explain_list a, explain_list b, explain_which which, const lazy_node **was);
 /* All lines of b but those are among those of a. */
 bool explain_has_places(const explain_counts *a, const explain_counts *b, const src_id *but, size_t n_but);
-bool explain_same_counts(const explain_counts *a, const explain_counts *b);
+/* With `dtypes`, those of the same line give the same ones. */
+bool explain_same_counts(const explain_counts *a, const explain_counts *b, bool dtypes);
 bool explain_share_places(const explain_counts *a, const explain_counts *b); /* or one of them has none */
 
 /* --- what it is compared with --- */
@@ -92,7 +104,8 @@ lazy_why explain_repeats(str *out, explain_list a, explain_list b, int64_t progr
 const lazy_node *explain_only_in(explain_list a, explain_list b);
 /* All lines of b are among those of a. */
 bool explain_has_lines(explain_list a, explain_list b);
-lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice);
+lazy_why explain_ops(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p,
+                     const char **advice);
 
 /* --- the user's calls --- */
 /* How many of the switches differ that change what is computed forwards. */
@@ -102,6 +115,8 @@ static inline int explain_switched(const lazy_flags *now, const lazy_flags *was)
 bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64_t program);
 lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p,
                        const char **advice);
+/* The step does what that of p does, and its optimizer has parted parameters since. */
+lazy_why explain_parted(str *out, const lazy_flags *now, explain_list a, const lazy_program *p, const char **advice);
 /* Of a value that is read: the switches that it was made under, and the window of the gradients that are in it. */
 lazy_why explain_acts_of_value(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n,
                                const lazy_program *p);
@@ -109,7 +124,7 @@ int explain_count_acts_of_value(const lazy_flags *now, const lazy_node *nodes, s
 /* xt_assign gives values to other states. */
 bool explain_other_states(const lazy_roots *r, const lazy_program *p);
 bool explain_states(str *out, const lazy_roots *r, const lazy_program *p);
-/* Parameters that only one of the two steps has. */
+/* The step has parameters that were made since that of p. */
 bool explain_parameters(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);
 /* Two steps that differentiate have other places in a window of micro-batches. */
 bool explain_accumulates(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p);

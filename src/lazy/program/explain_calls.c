@@ -39,41 +39,34 @@ bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64
     return true;
 }
 
-/* --- layers that come or go --- */
+/* --- layers that come --- */
 static bool has_parameter(const lazy_node *nodes, size_t n, uint32_t path) {
     for (size_t i = 0; i < n && explain_is_input(&nodes[i]); i++)
         if (nodes[i].role == LAZY_PARAMETER && nodes[i].path == path) return true;
     return false;
 }
 
-/* A parameter of a that b has not; *out_shared: there is one in both. */
-static const lazy_node *parameter_of_one(const lazy_node *a, size_t na, const lazy_node *b, size_t nb,
-                                         bool *out_shared) {
+/* The first parameter that was made since the step of p, which has others of the step's. */
+static const lazy_node *new_parameter(const lazy_node *nodes, size_t n, const lazy_program *p) {
     const lazy_node *found = NULL;
-    for (size_t i = 0; i < na && explain_is_input(&a[i]); i++) {
-        if (a[i].role != LAZY_PARAMETER || !a[i].path) continue;
-        bool both = has_parameter(b, nb, a[i].path);
-        *out_shared |= both;
-        if (!both && !found) found = &a[i];
+    bool shared = false;
+    for (size_t i = 0; i < n && explain_is_input(&nodes[i]); i++) {
+        if (nodes[i].role != LAZY_PARAMETER || !nodes[i].path) continue;
+        bool both = has_parameter(p->nodes, p->n_nodes, nodes[i].path);
+        shared |= both;
+        if (!both && !found && nodes[i].since > p->step) found = &nodes[i];
     }
-    return found;
+    return shared ? found : NULL;
 }
 
 bool explain_parameters(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p) {
-    bool shared = false;
-    const lazy_node *more = parameter_of_one(nodes, n, p->nodes, p->n_nodes, &shared),
-                    *less = parameter_of_one(p->nodes, p->n_nodes, nodes, n, &shared);
-    bool trained = now->backward && p->flags.backward;
-    if (!shared || (!more && !less) || !trained || now->mode != p->flags.mode || now->autocast != p->flags.autocast)
-        return false;
-    if (more) {
-        str_append(out, "new: ");
-        explain_describe(out, more, false);
-        str_printf(out, ", which the step of program %lld has not", (long long)p->number);
-    } else {
-        str_printf(out, "the step of program %lld also has ", (long long)p->number);
-        explain_describe(out, less, false);
-    }
+    bool trained = now->backward && p->flags.backward && now->optimizers == p->flags.optimizers;
+    if (!trained || now->mode != p->flags.mode || now->autocast != p->flags.autocast) return false;
+    const lazy_node *fresh = new_parameter(nodes, n, p);
+    if (!fresh) return false;
+    str_append(out, "new: ");
+    explain_describe(out, fresh, false);
+    str_printf(out, ", which the step of program %lld has not", (long long)p->number);
     if (now->frozen != p->flags.frozen) {
         str_append(out, "; ");
         froze(out, now, &p->flags);
@@ -95,16 +88,12 @@ static bool has_other_shapes(const lazy_node *nodes, size_t n, const lazy_progra
 static bool other_optimizers(str *out, const lazy_flags *now, const lazy_flags *was) {
     char here[256], there[256];
     if (now->optimizers == was->optimizers || !now->optimizer || !was->optimizer) return false;
-    str_printf(out, "xt_%s made at %s steps, in place of xt_%s made at %s", now->optimizer,
-               src_text(now->optimizer_at, here, sizeof here), was->optimizer,
-               src_text(was->optimizer_at, there, sizeof there));
+    bool lines = now->updated_at != was->updated_at;
+    str_printf(out, "xt_%s made at %s steps", now->optimizer, src_text(now->optimizer_at, here, sizeof here));
+    if (lines) str_printf(out, " at %s", src_text(now->updated_at, here, sizeof here));
+    str_printf(out, ", in place of xt_%s made at %s", was->optimizer, src_text(was->optimizer_at, there, sizeof there));
+    if (lines) str_printf(out, ", which steps at %s", src_text(was->updated_at, there, sizeof there));
     return true;
-}
-
-static int optimizer_states(const lazy_node *nodes, size_t n) {
-    int found = 0;
-    for (size_t i = 0; i < n && explain_is_input(&nodes[i]); i++) found += nodes[i].role == LAZY_OPTIMIZER;
-    return found;
 }
 
 lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_program *p,
@@ -119,8 +108,8 @@ lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, 
     } else if (now->momenta != was->momenta) {
         str_printf(out, "xt_optimizer_set_momentum at %s gave an optimizer a momentum, or one that is data from now on",
                    src_text(now->switched_at.momentum, text, sizeof text));
-    } else if (now->freezes != was->freezes && now->frozen == was->frozen &&
-               optimizer_states(nodes, n) > optimizer_states(p->nodes, p->n_nodes)) {
+    } else if (now->freezes != was->freezes && now->frozen == was->frozen && now->parted != was->parted &&
+               explain_same_forward(explain_list_of(nodes, n), explain_list_of(p->nodes, p->n_nodes), EXPLAIN_OWN)) {
         froze(out, now, was);
         str_append(out, " gives back what is trained, and the optimizer counts the steps of what was frozen apart");
         *advice = "one more program is enough for it; the next such calls need none";
@@ -128,6 +117,33 @@ lazy_why explain_calls(str *out, const lazy_flags *now, const lazy_node *nodes, 
         return LAZY_WHY_KNOWN;
     str_printf(out, " (program %lld)", (long long)p->number);
     return why;
+}
+
+lazy_why explain_parted(str *out, const lazy_flags *now, explain_list a, const lazy_program *p, const char **advice) {
+    char at[256];
+    explain_list b = explain_list_of(p->nodes, p->n_nodes);
+    const lazy_node *was;
+    if (!now->parted || !now->updates || now->updates != p->flags.updates || !explain_same_forward(a, b, EXPLAIN_OWN))
+        return LAZY_WHY_KNOWN;
+    const lazy_node *other = explain_other_layer(a, b, EXPLAIN_OWN, &was);
+    const char *param = intern_text(now->switched_at.parted_of);
+    src_text(now->switched_at.parted, at, sizeof at);
+    if (other) {
+        explain_became(out, other, was, p->number);
+        str_printf(
+            out,
+            "; it would be the same program if the optimizer, at %s, did not count the steps of parameters apart "
+            "that had no gradient in some step (%s the last of them)",
+            at, param);
+        return LAZY_WHY_OPS;
+    }
+    if (now->parted == p->flags.parted) return LAZY_WHY_KNOWN;
+    str_printf(out,
+               "%s had no gradient in a step before, in which the optimizer updated others at %s: it counts the steps "
+               "of such parameters apart from then on (program %lld)",
+               param, at, (long long)p->number);
+    *advice = "one more program is enough for it where the same ones have none";
+    return LAZY_WHY_OPS;
 }
 
 static bool assigned_there(const lazy_assigned *list, size_t n, const lazy_assigned *a) {

@@ -127,12 +127,12 @@ static bool other_of_maker(const input *a, size_t na, const input *b, size_t nb,
 }
 
 /* The only input of each that the other has not stands in the other's place where the ops are the same: an array that
- * is made at one line or another. */
+ * is made at one line or another. What has a name of its own is no such thing: another layer is another way. */
 static bool in_its_place(const lazy_node *a, size_t na, const lazy_program *p, const input *here, const input *there) {
-    if (here->role != there->role || here->node->type == there->node->type) return false;
-    explain_counts now = explain_count_ops(explain_list_of(a, na), false),
-                   was = explain_count_ops(explain_list_of(p->nodes, p->n_nodes), false);
-    bool same = explain_same_counts(&now, &was);
+    if (here->role != there->role || here->node->type == there->node->type || is_named(here->node)) return false;
+    explain_counts now = explain_count_ops(explain_list_of(a, na), EXPLAIN_ALL),
+                   was = explain_count_ops(explain_list_of(p->nodes, p->n_nodes), EXPLAIN_ALL);
+    bool same = explain_same_counts(&now, &was, false);
     base_free(now.at);
     base_free(was.at);
     return same;

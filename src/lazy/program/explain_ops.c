@@ -166,7 +166,7 @@ bool explain_other_lengths(const lazy_node *nodes, size_t n, const lazy_program 
         if (same == b.n) continue;
         k = same + 1;
         const ir_type *now = a.at[i].type, *was = b.at[same].type;
-        if (a.at[i].code != OP_slice || now == was || other_dims(now, was) != 1) continue;
+        if (a.at[i].code != OP_slice || a.at[i].is_number || now == was || other_dims(now, was) != 1) continue;
         explain_list here = {a.at + i, a.n - i}, there = {b.at + same, b.n - same};
         if (given_by_line(a, i)->type != given_by_line(b, same)->type || is_other_length(here, there, 0)) return true;
     }
@@ -179,6 +179,31 @@ static const lazy_node *new_line(explain_list a, explain_list b, size_t i) {
     explain_list one = {&a.at[i], 1};
     bool same = a.at[i].code == b.at[i].code && a.at[i].src == b.at[i].src;
     return same || !explain_has_lines(b, one) ? NULL : explain_only_in(a, b);
+}
+
+/* A number beside integers is one of them where it is whole, and makes floats of them else: the first op of its line
+ * that gives another dtype for it. */
+static bool other_kind_of_number(explain_list a, explain_list b, size_t i, const lazy_node **now,
+                                 const lazy_node **was) {
+    src_id line = a.at[i].src;
+    if (b.at[i].src != line || !a.at[i].is_number || !b.at[i].is_number) return false;
+    for (size_t k = i, same = i; k < a.n && a.at[k].src == line; k++) {
+        if (a.at[k].is_number || explain_is_small(a.at[k].code)) continue;
+        while (same < b.n && b.at[same].src == line && (b.at[same].code != a.at[k].code || b.at[same].is_number))
+            same++;
+        if (same == b.n || b.at[same].src != line) return false;
+        *now = &a.at[k];
+        *was = &b.at[same++];
+        if ((*now)->type->dtype != (*was)->type->dtype) return true;
+    }
+    return false;
+}
+
+/* The first op of its line that does more than to fit shapes, if there is one. */
+static const lazy_node *main_op(explain_list l, const lazy_node *op) {
+    for (size_t k = (size_t)(op - l.at); k < l.n; k++)
+        if (l.at[k].src == op->src && !explain_is_small(l.at[k].code)) return &l.at[k];
+    return op;
 }
 
 /* Other ops from op i on. */
@@ -196,22 +221,37 @@ static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t 
         str_printf(out, "; program %lld ended before it", (long long)p->number);
         return LAZY_WHY_OPS;
     }
-    const lazy_node *now = &a.at[i], *was = &b.at[i], *more = new_line(a, b, i);
+    const lazy_node *now = &a.at[i], *was = &b.at[i], *more = new_line(a, b, i),
+                    *less = more ? NULL : new_line(b, a, i);
     if (more) {
-        for (size_t k = (size_t)(more - a.at); k < a.n && explain_is_small(more->code); k++)
-            if (a.at[k].src == more->src && !explain_is_small(a.at[k].code)) more = &a.at[k];
         str_append(out, "new: ");
-        explain_describe(out, more, false);
+        explain_describe(out, main_op(a, more), false);
         str_printf(out, "; that line made nothing of program %lld", (long long)p->number);
         return LAZY_WHY_OPS;
     }
+    if (less && less != was && !less->derived) {
+        str_printf(out, "program %lld has ", (long long)p->number);
+        explain_describe(out, main_op(b, less), false);
+        str_append(out, "; that line makes nothing of this one");
+        return LAZY_WHY_OPS;
+    }
+    if (other_kind_of_number(a, b, i, &now, &was)) {
+        explain_became(out, now, was, p->number);
+        *advice =
+            "beside integers a whole number gives integers, and any other floats: xt_cast the tensor, or give the "
+            "number as xt_scalar(v, dtype), and all steps have one dtype";
+        return LAZY_WHY_DTYPE;
+    }
     explain_became(out, now, was, p->number);
     if (is_option(now, was, a, b)) constant_or_tensor(out, now, p->number);
-    if (now->code == was->code && now->src == was->src && now->type && was->type) {
+    bool same_call = now->code == was->code && now->src == was->src && now->path == was->path;
+    if (same_call && now->type && was->type) {
         lazy_why why = why_other_type(now, was);
-        /* a part in between is larger, and what the line gives is not */
+        /* A part in between is larger, and what the line gives is not; the gradient of a part is as large as the whole,
+         * and may be all that is left of it. */
         if (why == LAZY_WHY_SHAPE && given_by_line(a, i)->type == given_by_line(b, i)->type &&
-            !is_other_length(a, b, i))
+            !is_other_length(a, b, i) &&
+            !(now->derived && now->text == was->text && other_dims(now->type, was->type) == 1))
             why = LAZY_WHY_OPS;
         if (why == LAZY_WHY_SHAPE) explain_dims(out, now->type, was->type);
         if (why == LAZY_WHY_OPS) *advice = other_numbers(now, was);
@@ -222,7 +262,8 @@ static lazy_why explain_others(str *out, explain_list a, explain_list b, size_t 
     return LAZY_WHY_OPS;
 }
 
-lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice) {
+lazy_why explain_ops(str *out, const lazy_flags *flags, const lazy_node *nodes, size_t n, const lazy_program *p,
+                     const char **advice) {
     explain_list a = explain_list_of(nodes, n), b = explain_list_of(p->nodes, p->n_nodes);
     size_t i = explain_first_other(a, b), same = explain_common_prefix(nodes, n, p->nodes, p->n_nodes);
     const lazy_node *now = i < a.n ? &a.at[i] : NULL, *was = i < b.n ? &b.at[i] : NULL;
@@ -230,11 +271,13 @@ lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_prog
     bool option = now && was && is_option(now, was, a, b);
     if (explain_number(out, a, p)) {
         why = LAZY_WHY_CONSTANT;
-        *advice = "one more program is enough for it; xt_scalar is data from the first step on";
+        *advice = "one more program is enough for it, of each kind of step (micro-batches, evaluations); xt_scalar is "
+                  "data from the first step on";
     }
     if (!why && !option) why = explain_kept(out, nodes, n, p, advice);
     if (!why && !option) why = explain_repeats(out, a, b, p->number, advice);
     if (!why) why = explain_log(out, now, was, p, advice);
+    if (!why && (!now || now->derived) && (!was || was->derived)) why = explain_parted(out, flags, a, p, advice);
     if (why) return why;
     if (i >= a.n && i >= b.n)
         return explain_attributes(out, same < n ? &nodes[same] : NULL, same < p->n_nodes ? &p->nodes[same] : NULL, p,

@@ -31,9 +31,13 @@ bool explain_has_lines(explain_list a, explain_list b) {
 }
 
 const lazy_node *explain_only_in(explain_list a, explain_list b) {
-    for (size_t i = 0; i < a.n; i++)
-        if (!explain_is_log(&a.at[i]) && !has_line(b, a.at[i].src)) return &a.at[i];
-    return NULL;
+    const lazy_node *derived = NULL; /* only where nothing else is */
+    for (size_t i = 0; i < a.n; i++) {
+        if (explain_is_log(&a.at[i]) || has_line(b, a.at[i].src)) continue;
+        if (!a.at[i].derived) return &a.at[i];
+        if (!derived) derived = &a.at[i];
+    }
+    return derived;
 }
 
 lazy_why explain_kept(str *out, const lazy_node *nodes, size_t n, const lazy_program *p, const char **advice) {
@@ -79,26 +83,68 @@ static int by_place(const void *a, const void *b) {
     return x->code < y->code ? -1 : x->code > y->code;
 }
 
-explain_counts explain_count_ops(explain_list l, bool of_step) {
+static bool counts(const lazy_node *n, explain_which which) {
+    if (explain_is_small(n->code) || explain_is_log(n) || n->is_number) return false;
+    return which == EXPLAIN_ALL || (which == EXPLAIN_OWN ? n->of_step : !n->derived);
+}
+
+static uint64_t hash_of_dtype(const ir_type *t) {
+    return t ? hash_mix((hash128){t->dtype, 1}, (hash128){2, 3}).lo : 0;
+}
+
+explain_counts explain_count_ops(explain_list l, explain_which which) {
     explain_count *c = base_malloc((l.n + 1) * sizeof *c);
     size_t n = 0, k = 0;
     if (!c) return (explain_counts){0};
     for (size_t i = 0; i < l.n; i++)
-        if (!explain_is_small(l.at[i].code) && !explain_is_log(&l.at[i]) && (l.at[i].of_step || !of_step))
-            c[n++] = (explain_count){l.at[i].src, l.at[i].code, 1, &l.at[i]};
+        if (counts(&l.at[i], which))
+            c[n++] = (explain_count){l.at[i].src, l.at[i].code, 1, hash_of_dtype(l.at[i].type), &l.at[i]};
     qsort(c, n, sizeof *c, by_place);
     for (size_t i = 0; i < n; i++)
         if (k && by_place(&c[k - 1], &c[i]) == 0)
-            c[k - 1].n++;
+            c[k - 1].n++, c[k - 1].dtypes += c[i].dtypes;
         else
             c[k++] = c[i];
     return (explain_counts){c, k};
 }
 
-bool explain_same_counts(const explain_counts *a, const explain_counts *b) {
+bool explain_same_counts(const explain_counts *a, const explain_counts *b, bool dtypes) {
     bool same = a->n == b->n;
-    for (size_t i = 0; i < a->n && same; i++) same = by_place(&a->at[i], &b->at[i]) == 0 && a->at[i].n == b->at[i].n;
+    for (size_t i = 0; i < a->n && same; i++)
+        same = by_place(&a->at[i], &b->at[i]) == 0 && a->at[i].n == b->at[i].n &&
+               (!dtypes || a->at[i].dtypes == b->at[i].dtypes);
     return same;
+}
+
+/* The next op of the forward pass from i on; l.n: none. */
+static size_t next_forward(explain_list l, size_t i, explain_which which) {
+    for (; i < l.n && !l.at[i].derived; i++) {
+        const lazy_node *n = &l.at[i];
+        bool of_number = n->is_number || (explain_is_small(n->code) && n->code != OP_reshape);
+        if ((n->of_step || which != EXPLAIN_OWN) && !of_number && !explain_is_log(n)) return i;
+    }
+    return l.n;
+}
+
+/* The next ops of both; false: they are others, or there is none. */
+static bool both_next(explain_list a, explain_list b, explain_which which, size_t *i, size_t *k) {
+    *i = next_forward(a, *i, which);
+    *k = next_forward(b, *k, which);
+    return *i < a.n && *k < b.n && a.at[*i].code == b.at[*k].code && a.at[*i].src == b.at[*k].src;
+}
+
+bool explain_same_forward(explain_list a, explain_list b, explain_which which) {
+    size_t i = 0, k = 0;
+    while (both_next(a, b, which, &i, &k)) i++, k++;
+    return i == a.n && k == b.n;
+}
+
+const lazy_node *explain_other_layer(explain_list a, explain_list b, explain_which which, const lazy_node **was) {
+    for (size_t i = 0, k = 0; both_next(a, b, which, &i, &k); i++, k++) {
+        *was = &b.at[k];
+        if (a.at[i].path != b.at[k].path) return &a.at[i];
+    }
+    return NULL;
 }
 
 static bool has_place(const explain_counts *c, src_id line) {
@@ -167,7 +213,7 @@ static const explain_count *find_repeat(const explain_count *a, size_t na, const
 lazy_why explain_repeats(str *out, explain_list a, explain_list b, int64_t program, const char **advice) {
     if (a.n == b.n || !explain_has_lines(a, b) || !explain_has_lines(b, a)) return LAZY_WHY_KNOWN;
     size_t was = 0;
-    explain_counts now = explain_count_ops(a, false), then = explain_count_ops(b, false);
+    explain_counts now = explain_count_ops(a, EXPLAIN_CALLED), then = explain_count_ops(b, EXPLAIN_CALLED);
     const explain_count *one = now.at && then.at ? find_repeat(now.at, now.n, then.at, then.n, &was) : NULL;
     bool found = one != NULL;
     if (found) {

@@ -87,7 +87,7 @@ static void hash_op(walk *w, ir_op *op, bool top) {
         w->h = before;
         return;
     }
-    lazy_node node = {op->code, op->src, op->path, op->n_out ? op->out[0].type : NULL, w->h.lo, LAZY_ACTIVATION,
+    lazy_node node = {op->code, op->src, op->path, op->n_out ? op->out[0].type : NULL, w->h.lo, LAZY_ACTIVATION, 0,
                       0,        0,       0};
     if (!VEC_PUSH(w->nodes, w->n, w->cap, node)) w->failed = true;
     w->h = hash_mix(before, w->h);
@@ -246,6 +246,7 @@ xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node
                           is_state(buf) ? leaf->slot
                           : buf         ? buf->which
                                         : 0,
+                          is_state(buf) ? c->slots[leaf->slot].step : 0,
                           0};
         if (leaf->layout) node.hash ^= (uint64_t)leaf->layout->text << 44;
         if (!VEC_PUSH(w.nodes, w.n, w.cap, node)) w.failed = true;
@@ -327,7 +328,9 @@ xt_status lazy_describe_nodes(lazy_ctx *c, const lazy_roots *r, lazy_node *nodes
         ir_op_attrs_print(op, &text);
         if (text.len && text.len < LONGEST_TEXT && !text.failed) nodes[k].text = intern(text.data);
         const ir_value *from = op->n_in ? op->in[0] : NULL;
-        nodes[k].is_number = op->code == OP_slice && !from->def && from->block == b && c->leaves[from->index].pack >= 0;
+        nodes[k].is_number = op->out[0].user & LAZY_V_NUMBER || (op->code == OP_slice && !from->def &&
+                                                                 from->block == b && c->leaves[from->index].pack >= 0);
+        nodes[k].derived = op->out[0].user & LAZY_V_DERIVED;
         nodes[k].of_step = op->out[0].user & LAZY_V_BASE;
         k++;
     }

@@ -14,8 +14,10 @@ typedef struct lazy_node { /* what a report can say about one op of a known prog
     lazy_role role; /* of an argument */
     src_id kept; /* of an argument: where xt_keep was called for it; 0: nowhere */
     uint32_t which; /* of an argument: lazy_buf's, of a state its slot */
+    int64_t since; /* of an argument that is a state of a module's: the step in which that was made */
     uint32_t text; /* interned: the op's attributes, or the argument's layout; filled in by lazy_describe_nodes */
-    bool is_number; /* likewise: it takes one of the step's numbers from where they came in (scalar.c) */
+    bool is_number; /* likewise: it brings in one of the step's numbers (scalar.c) */
+    bool derived; /* likewise: lazy_note_derived was called for it */
     bool of_step; /* likewise: a state or gradient of the step needs it, and not only what is asked for or assigned */
 } lazy_node;
 /* Who is behind a program's ops and inputs, for messages. Counted: a step in flight may outlive its program. */

@@ -6,6 +6,7 @@
  * file turns complex gradients around on their way in and out. */
 #include "lazy/core/left.h"
 #include "lazy/core/layout.h"
+#include "lazy/core/noted.h"
 #include "lazy/core/unended.h"
 #include "lazy/step/step.h"
 #include "lazy/step/swept.h"
@@ -226,9 +227,11 @@ static xt_status sweep(lazy_ctx *c, ir_value *root, ir_value *seed, const leaves
                    .n_regions = c->n_regions};
     src_id here = b->src;
     uint32_t path = b->path;
+    const ir_op *forward = lazy_recorded_last();
     lazy_settle(c);
     c->no_grad += !create_graph;
     xt_status s = grad_sweep(b, &w, grads);
+    if (!create_graph) lazy_note_derived(forward);
     lazy_settle(c);
     c->no_grad -= !create_graph;
     b->src = here;
