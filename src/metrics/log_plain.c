@@ -176,6 +176,7 @@ static void come_round(log_engine *e, int64_t calls) {
 
 void log_plain_came_round(log_engine *e, size_t calls) {
     if (lazy_pending()) return;
+    log_plain_goes_on(e, calls);
     begin_loop(e);
     log_plain_stage(e);
     come_round(e, (int64_t)calls);

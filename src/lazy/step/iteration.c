@@ -177,9 +177,9 @@ static void part_loops(lazy_ctx *c, lazy_iteration *it, lazy_updater *u, bool ag
         lazy_came_round(it->beside_calls);
         lazy_count_loop_step(c, u);
     }
-    bool beside = !again && it->by && it->by != u && lazy_has_ended(it);
+    bool beside = !again && it->last_by && it->last_by != u && lazy_has_ended(it);
     it->beside = beside ? u : NULL;
-    if (beside) it->beside_calls = lazy_calls_behind(it);
+    if (beside) it->beside_calls = it->by ? lazy_calls_behind(it) : 0;
 }
 
 bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
@@ -223,7 +223,7 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
     if (!it) return;
     u->step = c->step;
     note_place(it, u, src_intern(src));
-    it->by = u;
+    it->last_by = it->by = u;
     it->last_update = (iteration_place){u->at, u->path};
     it->updated = true;
     c->used.updates++;
@@ -241,12 +241,22 @@ static bool may_end(const lazy_ctx *c) {
     return !c->replay_log && !c->loop && !c->in_boundary && !lazy_draw_step_given() && !lazy_inside();
 }
 
-/* Its last iteration is over, in the middle of a step: what was logged is of that one, and another optimizer's next
- * update is a step of another loop's. */
+/* Its last iteration is over, in the middle of a step: what was logged is of that one, unless it stands above the
+ * update, and another optimizer's next update is a step of another loop's. The update may be of an earlier step, which a
+ * save or a read has ended. */
 static void end_loop(lazy_ctx *c, const lazy_iteration *it) {
     if (!may_end(c)) return;
-    lazy_came_round(it->n_calls);
+    size_t n = it->n_calls;
+    while (it->by && n > it->calls_then && lazy_above_update(it, it->calls[n - 1].at)) n--;
+    lazy_came_round(n);
     c->loop_steps.step_plus_1 = 0;
+}
+
+/* The optimizer that is made now is none of the iteration's whose update came last: that is known to end iterations,
+ * the program has come back to above it, or the loop has several behind it and no boundaries. */
+static bool is_over(const lazy_ctx *c, const lazy_iteration *it) {
+    bool several = c->loop_steps.of_thread > it->steps_before + 1;
+    return lazy_has_ended(it) || lazy_above_last_update(it, it->now) || (several && !it->n_marked);
 }
 
 /* Another loop may stand on the same lines, in a function that is called again, and end its steps in another way. The
@@ -256,12 +266,13 @@ static void begin_anew(lazy_ctx *c, lazy_iteration *it, bool over) {
     if (c->swept) c->n_swept = c->n_step_slots;
     c->swept = false;
     if (!it->updated) return;
-    if (it->by && (over || lazy_has_ended(it))) end_loop(c, it);
+    if (over || is_over(c, it)) end_loop(c, it);
     it->loop++;
     it->by = NULL;
-    it->learned = it->beside = NULL;
+    it->last_by = it->learned = it->beside = NULL;
     it->updated = it->goes_on = it->went_on = false;
     it->last_update = (iteration_place){0};
+    it->steps_before = c->loop_steps.of_thread;
     it->n_early = it->n_both = 0;
     it->n_followed = it->n_marked = 0;
     it->early.n = it->first.n = it->ended.n = it->n_behind = it->differentiated.n = it->carried.n = 0;
@@ -277,7 +288,7 @@ void lazy_updater_forget(const lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_there();
     if (!c) return;
     lazy_updates_forget(c, u);
-    if (c->iteration) begin_anew(c, c->iteration, u->step == c->step);
+    if (c->iteration) begin_anew(c, c->iteration, u->step == c->step || u->loop_step == c->loop_steps.of_thread);
 }
 
 void lazy_iteration_swept(lazy_ctx *c, ir_value *root) {

@@ -76,6 +76,10 @@ bool lazy_below_last_update(const lazy_iteration *it, iteration_place p) {
     return below(p, it->last_update) > 0;
 }
 
+bool lazy_above_last_update(const lazy_iteration *it, iteration_place p) {
+    return below(p, it->last_update) < 0;
+}
+
 /* The same place, or one that the compiler has copied it to. */
 static bool same_call(iteration_place a, iteration_place b) {
     bool copies = false;
