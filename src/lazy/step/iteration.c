@@ -177,7 +177,8 @@ static void part_loops(lazy_ctx *c, lazy_iteration *it, lazy_updater *u, bool ag
         lazy_came_round(it->beside_calls);
         lazy_count_loop_step(c, u);
     }
-    bool beside = !again && it->last_by && it->last_by != u && lazy_has_ended(it);
+    bool goes_on = c->loop_steps.step_plus_1 == c->step + 1; /* the step of the update before, in this one or behind it */
+    bool beside = !again && goes_on && it->last_by && it->last_by != u && lazy_has_ended(it);
     it->beside = beside ? u : NULL;
     if (beside) it->beside_calls = it->by ? lazy_calls_behind(it) : 0;
 }
