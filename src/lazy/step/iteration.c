@@ -107,7 +107,7 @@ static void after_boundary(void *user, lazy_cause cause, int64_t step, bool ok) 
     lazy_ctx *c = lazy_ctx_there();
     if (!c || !lazy_within_iteration(cause) || c->loop_steps.step_plus_1 != step + 1) return;
     c->loop_steps.step_plus_1 = c->step + 1;
-    c->loop_steps.recorded = 0;
+    c->loop_steps.recorded = c->loop_steps.before = 0;
 }
 
 static void observe(void) {
@@ -169,6 +169,11 @@ static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, src_id
     if (!known) tell(it, again);
 }
 
+/* The newest update is of this step, or of one that a save or a read has ended. */
+static bool loop_step_goes_on(const lazy_ctx *c) {
+    return c->loop_steps.step_plus_1 == c->step + 1 && !c->loop_steps.over;
+}
+
 /* A loop behind another one, with an optimizer of its own: only when that steps again is it known that its first update
  * was none of the other loop's last iteration. */
 static void part_loops(lazy_ctx *c, lazy_iteration *it, lazy_updater *u, bool again) {
@@ -177,8 +182,7 @@ static void part_loops(lazy_ctx *c, lazy_iteration *it, lazy_updater *u, bool ag
         lazy_came_round(it->beside_calls);
         lazy_count_loop_step(c, u);
     }
-    bool goes_on = c->loop_steps.step_plus_1 == c->step + 1; /* the step of the update before, in this one or behind it */
-    bool beside = !again && goes_on && it->last_by && it->last_by != u && lazy_has_ended(it);
+    bool beside = !again && loop_step_goes_on(c) && it->last_by && it->last_by != u && lazy_has_ended(it);
     it->beside = beside ? u : NULL;
     if (beside) it->beside_calls = it->by ? lazy_calls_behind(it) : 0;
 }
@@ -242,15 +246,21 @@ static bool may_end(const lazy_ctx *c) {
     return !c->replay_log && !c->loop && !c->in_boundary && !lazy_draw_step_given() && !lazy_inside();
 }
 
-/* Its last iteration is over, in the middle of a step: what was logged is of that one, unless it stands above the
- * update, and another optimizer's next update is a step of another loop's. The update may be of an earlier step, which a
- * save or a read has ended. */
+/* The iteration is over, in the middle of a step: what noted calls before number `calls` have logged is of that one, and
+ * any optimizer's next update is a step of the loop's, or of another loop's. */
+static void end_loop_step(lazy_ctx *c, size_t calls) {
+    if (!loop_step_goes_on(c)) return;
+    lazy_came_round(calls);
+    c->loop_steps.over = true;
+    c->loop_steps.before = lazy_loop_steps_recorded();
+}
+
+/* That was its last. */
 static void end_loop(lazy_ctx *c, const lazy_iteration *it) {
     if (!may_end(c)) return;
     size_t n = it->n_calls;
     while (it->by && n > it->calls_then && lazy_above_update(it, it->calls[n - 1].at)) n--;
-    lazy_came_round(n);
-    c->loop_steps.step_plus_1 = 0;
+    end_loop_step(c, n);
 }
 
 /* The optimizer that is made now is none of the iteration's whose update came last: that is known to end iterations,
@@ -320,6 +330,15 @@ static void end_iteration(lazy_ctx *c, lazy_iteration *it, const char *what, con
     lazy_end_if_lost(what, src);
 }
 
+/* A save or a read has ended the step of the iteration's update, and here the next one begins. */
+static void begin_next(lazy_ctx *c, lazy_iteration *it) {
+    bool aside = c->no_grad || lazy_evaluates() != it->evaluates;
+    bool is_first = ends_by_itself(it, it->last_by) && iteration_places_have(&it->first, it->now) &&
+                    !iteration_is_behind(it, it->now);
+    if (aside || !(is_first || lazy_above_update(it, it->now))) return;
+    end_loop_step(c, it->n_calls);
+}
+
 /* How the program came there. */
 static void look(const lazy_ctx *c, lazy_iteration *it) {
     it->now.path = call_path_now(it->returns_to, it->now.line, it->what);
@@ -335,7 +354,10 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     it->returns_to = returns_to;
     it->what = what;
     if (!it->by) {
-        if (it->updated && it->goes_on) look(c, it);
+        if (it->updated && it->goes_on) {
+            look(c, it);
+            begin_next(c, it);
+        }
         if (it->updated || it->n_early == LOOKED_EARLY) return;
         it->n_early++;
         look(c, it);
@@ -351,7 +373,10 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     if (!ends) return;
     bool is_first = !aside && iteration_places_have(&it->first, it->now) && !iteration_is_behind(it, it->now);
     if (!is_first && !lazy_above_update(it, it->now)) return;
-    if (!lazy_iteration_has_begun(c, it)) end_iteration(c, it, what, src);
+    if (!lazy_iteration_has_begun(c, it))
+        end_iteration(c, it, what, src);
+    else
+        end_loop_step(c, it->n_calls); /* though the program's step goes on */
 }
 
 /* --- calls that are noted --- */
@@ -385,7 +410,8 @@ bool lazy_call_is_ahead(size_t call) {
 bool lazy_call_is_behind(size_t call) {
     const lazy_ctx *c = lazy_ctx_there();
     const lazy_iteration *it = c ? c->iteration : NULL;
-    bool one = lazy_loop_steps_recorded() == 1 || (it && it->by && it->learned);
+    if (!c) return false;
+    bool one = lazy_loop_steps_recorded() == c->loop_steps.before + 1 || (it && it->by && it->learned);
     return one && !lazy_call_is_ahead(call);
 }
 

@@ -68,7 +68,7 @@ static int below(iteration_place p, iteration_place other) {
 /* Of the update. Where updates come every few iterations alone, the calls before the first update stand on both sides
  * of it: that they were early decides last. */
 static int below_update(const lazy_iteration *it, iteration_place p) {
-    int order = below(p, (iteration_place){it->by->at, it->by->path});
+    int order = below(p, it->by ? (iteration_place){it->by->at, it->by->path} : it->last_update);
     return order ? order : was_early(it, p) ? -1 : 0;
 }
 
