@@ -6,8 +6,8 @@ optimizer or of their own, whose bodies log above the update, between forward an
 iterations or in some, by lines of their own or by functions that other places call too; that accumulate over one to
 three iterations and some left over; that evaluate; that are `for` loops, a function that calls itself, a function that
 all loops call, or turns of two bodies. Some are sweeps: a function that trains is called several times, with an
-optimizer of its own or the same one, and what ends a step without being a boundary (a save, a read, a wait, an
-evaluation) stands at its head, at its end or in its iterations. Every log call logs another number. The program runs twice, once with an
+optimizer of its own or the same one, or loops that take turns in rounds, and what ends a step without being a boundary
+(a save, a read, a wait, an evaluation) stands in front of the loop, behind it or in its iterations. Every log call logs another number. The program runs twice, once with an
 xt_mark_step at the end of each iteration, and its rows must be the same. What differs is printed with its seed, by
 which it is tried again; ROWS_SHOW=1 prints the C."""
 import csv, glob, os, random, shutil, subprocess, sys
@@ -72,7 +72,7 @@ MAIN = """int main(int argc, char **argv) {
 }
 """
 ENDERS = ['xt_status_free(xt_save(modules[0], "s.net"));', 'xt_status_free(xt_optimizer_save(optimizers[0], "s.opt"));',
-          "xt_wait();", "xt_item(weight());", "xt_read(weight(), &(float){0}, sizeof(float));", "evaluate();",
+          "xt_wait();", "xt_item(weight());", "xt_item(xt_sum(weight()));", "xt_read(weight(), &(float){0}, sizeof(float));", "evaluate();",
           "xt_rng_state_load(xt_rng_state_save());"]
 LOADERS = ['xt_status_free(xt_save(modules[0], "s.net"));\nxt_status_free(xt_load(modules[0], "s.net"));',
            'xt_status_free(xt_optimizer_save(optimizers[0], "s.opt"));\n'
@@ -139,8 +139,12 @@ class Program:
     def sweep(self):
         """Nothing of it is under an `if` in the last iteration, as in a loop that others follow."""
         r = self.r
-        self.one_optimizer, self.loops = True, 2
-        anew, runs = r.random() < 0.7, r.choice([2, 3, 3])
+        self.loops, runs = 2, r.choice([2, 3, 3])
+        if r.random() < 0.3:
+            self.one_optimizer = False
+            rounds = "\n".join("\n".join([self.loop(k, False)] + self.enders()) for k in range(r.choice([2, 2, 3])))
+            return "for (int round = 0; round < %d; round++) {\n%s\n}" % (runs, rounds)
+        self.one_optimizer, anew = True, r.random() < 0.7
         head = ["renew();"] * anew + (self.enders(LOADERS) if r.random() < 0.4 else [])
         loop = self.loop(0, False)
         if r.random() < 0.3:

@@ -246,8 +246,8 @@ static bool may_end(const lazy_ctx *c) {
     return !c->replay_log && !c->loop && !c->in_boundary && !lazy_draw_step_given() && !lazy_inside();
 }
 
-/* The iteration is over, in the middle of a step: what noted calls before number `calls` have logged is of that one, and
- * any optimizer's next update is a step of the loop's, or of another loop's. */
+/* The iteration is over, in the middle of a step: what noted calls before number `calls` have logged is of that one,
+ * and any optimizer's next update is a step of the loop's, or of another loop's. */
 static void end_loop_step(lazy_ctx *c, size_t calls) {
     if (!loop_step_goes_on(c)) return;
     lazy_came_round(calls);
