@@ -373,6 +373,8 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     if (!ends) return;
     bool is_first = !aside && iteration_places_have(&it->first, it->now) && !iteration_is_behind(it, it->now);
     if (!is_first && !lazy_above_update(it, it->now)) return;
+    /* in another loop's round it may stand below the update before */
+    if (!is_first && !aside && it->now.path) lazy_note_first(it, it->now);
     if (!lazy_iteration_has_begun(c, it))
         end_iteration(c, it, what, src);
     else

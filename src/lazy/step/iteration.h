@@ -22,6 +22,7 @@ bool lazy_below_last_update(const lazy_iteration *it, iteration_place p);
 bool lazy_above_last_update(const lazy_iteration *it, iteration_place p);
 
 bool lazy_note_early(lazy_iteration *it, iteration_place p); /* false without memory */
+bool lazy_note_first(lazy_iteration *it, iteration_place p); /* an iteration has begun there */
 bool lazy_has_ended(const lazy_iteration *it); /* the last update is known to be the last of iterations */
 size_t lazy_calls_behind(const lazy_iteration *it); /* noted calls up to the last one that is known to be behind it */
 bool lazy_note_ended(lazy_iteration *it); /* its last update was the last of an iteration; false without memory */

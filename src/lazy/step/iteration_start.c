@@ -51,6 +51,10 @@ bool lazy_note_early(lazy_iteration *it, iteration_place p) {
     return add_place(&it->early, p);
 }
 
+bool lazy_note_first(lazy_iteration *it, iteration_place p) {
+    return add_place(&it->first, p);
+}
+
 static bool was_early(const lazy_iteration *it, iteration_place p) {
     for (size_t i = 0; p.path && i < it->early.n; i++)
         if (it->early.at[i].path == p.path) return true;
