@@ -6,8 +6,9 @@ optimizer or of their own, whose bodies log above the update, between forward an
 iterations or in some, by lines of their own or by functions that other places call too; that accumulate over one to
 three iterations and some left over; that evaluate; that are `for` loops, a function that calls itself, a function that
 all loops call, or turns of two bodies. Some are sweeps: a function that trains is called several times, with an
-optimizer of its own or the same one, or loops that take turns in rounds, and what ends a step without being a boundary
-(a save, a read, a wait, an evaluation) stands in front of the loop, behind it or in its iterations. Every log call logs another number. The program runs twice, once with an
+optimizer of its own or the same one, or loops take turns in rounds, and what ends a step without being a boundary (a
+save, a read, a wait, an evaluation) stands in front of the loop, behind it or in its iterations. Every log call logs
+another number. The program runs twice, once with an
 xt_mark_step at the end of each iteration, and its rows must be the same. What differs is printed with its seed, by
 which it is tried again; ROWS_SHOW=1 prints the C."""
 import csv, glob, os, random, shutil, subprocess, sys
@@ -72,8 +73,8 @@ MAIN = """int main(int argc, char **argv) {
 }
 """
 ENDERS = ['xt_status_free(xt_save(modules[0], "s.net"));', 'xt_status_free(xt_optimizer_save(optimizers[0], "s.opt"));',
-          "xt_wait();", "xt_item(weight());", "xt_item(xt_sum(weight()));", "xt_read(weight(), &(float){0}, sizeof(float));", "evaluate();",
-          "xt_rng_state_load(xt_rng_state_save());"]
+          "xt_wait();", "xt_item(weight());", "xt_item(xt_sum(weight()));",
+          "xt_read(weight(), &(float){0}, sizeof(float));", "evaluate();", "xt_rng_state_load(xt_rng_state_save());"]
 LOADERS = ['xt_status_free(xt_save(modules[0], "s.net"));\nxt_status_free(xt_load(modules[0], "s.net"));',
            'xt_status_free(xt_optimizer_save(optimizers[0], "s.opt"));\n'
            'xt_status_free(xt_optimizer_load(optimizers[0], "s.opt"));', "xt_reinitialize();"]
