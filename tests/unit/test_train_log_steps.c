@@ -142,6 +142,38 @@ static void runs_have_steps_of_their_own(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* Two ways through a loop, each with its update: what some iterations log behind the upper one is theirs. */
+static void check_ways(const char *run, int when, int every) {
+    (void)when;
+    plain p = {xt_module_new(net, NULL), NULL};
+    p.o = xt_sgd(p.m, .lr = 0.1);
+    xt_log_every_n_steps(every);
+    for (int i = 0; i < 9; i++) {
+        xt_tensor loss;
+        if (i % 3) {
+            loss = xt_mean(xt_forward(p.m, batch()));
+            xt_backward(loss);
+            xt_optimizer_step(p.o);
+            if (i % 2 == 0) xt_log_value("x", i);
+        } else {
+            loss = xt_mean(xt_forward(p.m, batch()));
+            xt_backward(loss);
+            xt_optimizer_step(p.o);
+            xt_log_value("y", i);
+        }
+    }
+    xt_finish();
+    same("x", rows_of(run, "x"), "train/step@3=2 train/step@5=4 train/step@9=8");
+    same("y", rows_of(run, "y"), "train/step@1=0 train/step@4=3 train/step@7=6");
+}
+
+static void two_ways_through_a_loop(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    in_a_child(check_ways, RUNS, 1);
+    assert_int_equal(wrong, 0);
+}
+
 /* --- pictures and texts in a compiled function --- */
 /* `behind`: the update of the call. */
 static bool behind;
@@ -184,6 +216,6 @@ static void pictures_of_calls_have_their_steps(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {T(several_optimizers_are_a_step), T(runs_have_steps_of_their_own),
-                                       T(pictures_of_calls_have_their_steps)};
+                                       T(two_ways_through_a_loop), T(pictures_of_calls_have_their_steps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,10 +116,14 @@ bool lazy_note_ended(lazy_iteration *it) {
     return ok;
 }
 
-bool lazy_has_ended(const lazy_iteration *it) {
+static bool has_ended_with(const lazy_iteration *it, iteration_place update) {
     for (size_t i = 0; i < it->ended.n; i++)
-        if (same_call(it->ended.at[i], it->last_update)) return true;
+        if (same_call(it->ended.at[i], update)) return true;
     return false;
+}
+
+bool lazy_has_ended(const lazy_iteration *it) {
+    return has_ended_with(it, it->last_update);
 }
 
 size_t lazy_calls_behind(const lazy_iteration *it) {
@@ -336,10 +340,12 @@ static bool may_flow(const lazy_ctx *c, const lazy_iteration *it, size_t i) {
 
 /* Stands above the update: a call without tensors which the iteration before (calls [0, then)) did not make, or
  * anything that came another way. Where nothing is known of the update before yet, it stands above that one too: the
- * two may be of two ways through the loop, the first of which ends behind its own. */
+ * two may be of two ways through the loop, the first of which ends behind its own. So they are where the update that
+ * comes now has ended iterations before, and no iteration has begun with the call. */
 static bool is_above(const lazy_iteration *it, event e, size_t then) {
     if (!e.at.line || (!e.at.path && e.makes)) return false;
-    if (below(e.at, it->last_update) > 0 && !lazy_has_ended(it)) return false;
+    bool known = iteration_places_have(&it->first, e.at) || !has_ended_with(it, it->now);
+    if (below(e.at, it->last_update) > 0 && !(lazy_has_ended(it) && known)) return false;
     for (size_t i = 0; i < then && !e.at.path; i++)
         if (it->calls[i].at.line == e.at.line) return false;
     return lazy_above_update(it, e.at);
