@@ -165,7 +165,9 @@ static void come_round(log_engine *e, int64_t calls) {
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         size_t n = e->sets[s].holds ? 0 : over_first(&e->sets[s], calls);
         if (n) log_record_round(&e->sets[s], n);
+        if (n && e->goes_on) e->sets[s].window_begins = true; /* behind what ended the step of its update */
     }
+    e->goes_on = false;
     int64_t now = lazy_loop_steps();
     if (now != e->seen_steps) end_window(e, e->seen_steps = now); /* else a round has ended it */
     log_set *validation = &e->sets[LOG_VALIDATE];

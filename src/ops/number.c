@@ -63,9 +63,11 @@ static place *find(place_key *key, bool *fresh) {
     return NULL;
 }
 
-/* True when the number at this place is data. */
+/* True when the number at this place is data. A call that refuses a tensor without a value says only some of its
+ * numbers, so behind an error nothing is known of their order; its step is dropped. */
 static bool changes(const xt_src *src, const char *what, int64_t size, double v, const ir_builder *b) {
     bool fresh;
+    if (lazy_pending()) return false;
     int64_t step = lazy_step();
     place_key key;
     memset(&key, 0, sizeof key); /* padding is part of the key */

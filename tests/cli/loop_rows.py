@@ -5,7 +5,10 @@ loop_rows.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws one to thre
 optimizer or of their own, whose bodies log above the update, between forward and update, and below it, in all
 iterations or in some, by lines of their own or by functions that other places call too; that accumulate over one to
 three iterations and some left over; that evaluate; that are `for` loops, a function that calls itself, a function that
-all loops call, or turns of two bodies. Every log call logs another number. The program runs twice, once with an
+all loops call, or turns of two bodies. Some are sweeps: a function that trains is called several times, with an
+optimizer of its own or the same one, or loops take turns in rounds, and what ends a step without being a boundary (a
+save, a read, a wait, an evaluation) stands in front of the loop, behind it or in its iterations. Every log call logs
+another number. The program runs twice, once with an
 xt_mark_step at the end of each iteration, and its rows must be the same. What differs is printed with its seed, by
 which it is tried again; ROWS_SHOW=1 prints the C."""
 import csv, glob, os, random, shutil, subprocess, sys
@@ -34,6 +37,24 @@ static xt_tensor made(int v) { /* by the step's program */
 static void end(void) {
     if (marks) xt_mark_step();
 }
+static void renew(void) { /* the old ones live on, or are freed by `release` */
+    modules[0] = xt_module_new(net, NULL);
+    xt_status_free(xt_module_build(modules[0], (xt_spec){XT_F32, {1}}));
+    optimizers[0] = xt_sgd(modules[0], .lr = 0.01);
+}
+static void release(void) {
+    xt_optimizer_free(optimizers[0]);
+    xt_module_free(modules[0]);
+    renew();
+}
+static xt_tensor weight(void) {
+    return xt_module_find(modules[0], "w");
+}
+static void evaluate(void) {
+    xt_eval(modules[0]);
+    xt_item(xt_sum(xt_forward(modules[0], one(3))));
+    xt_train(modules[0]);
+}
 static void learn(xt_optimizer *o) {
     xt_optimizer_step(o);
     rounds++;
@@ -51,6 +72,12 @@ MAIN = """int main(int argc, char **argv) {
     return xt_finish();
 }
 """
+ENDERS = ['xt_status_free(xt_save(modules[0], "s.net"));', 'xt_status_free(xt_optimizer_save(optimizers[0], "s.opt"));',
+          "xt_wait();", "xt_item(weight());", "xt_item(xt_sum(weight()));",
+          "xt_read(weight(), &(float){0}, sizeof(float));", "evaluate();", "xt_rng_state_load(xt_rng_state_save());"]
+LOADERS = ['xt_status_free(xt_save(modules[0], "s.net"));\nxt_status_free(xt_load(modules[0], "s.net"));',
+           'xt_status_free(xt_optimizer_save(optimizers[0], "s.opt"));\n'
+           'xt_status_free(xt_optimizer_load(optimizers[0], "s.opt"));', "xt_reinitialize();"]
 OPTIONS = ["", "", "", ", .reduce = XT_SUM", ", .reduce = XT_LAST", ", .on_epoch = XT_ON", ", .reduce = XT_MAX"]
 
 
@@ -69,7 +96,10 @@ class Program:
         self.every = r.choice([1, 1, 2, 3])
         if shared:
             self.functions.append("static void body_%s(int i) {\n%s\n}" % (seed, self.body(0)))
-        self.text = "\n".join(self.loop(k, shared) for k in range(self.loops))
+        if r.random() < 0.5:
+            self.text = self.sweep()
+        else:
+            self.text = "\n".join(self.loop(k, shared) for k in range(self.loops))
 
     def call(self, name):
         what = self.r.choice(['xt_log("%s", one(++n)%s);', 'xt_log("%s", made(++n)%s);', 'xt_log_value("%s", ++n%s);',
@@ -103,6 +133,32 @@ class Program:
         lines += ["xt_backward(loss);"] + ahead() + [step] + self.logs() + (self.evaluation(of) if window == 1 else [])
         lines += self.logs()
         return "\n".join(lines)
+
+    def enders(self, also=()):
+        return [self.r.choice(ENDERS + list(also)) for _ in range(self.r.choice([0, 1, 1, 2]))]
+
+    def sweep(self):
+        """Nothing of it is under an `if` in the last iteration, as in a loop that others follow."""
+        r = self.r
+        self.loops, runs = 2, r.choice([2, 3, 3])
+        if r.random() < 0.3:
+            self.one_optimizer = False
+            rounds = "\n".join("\n".join([self.loop(k, False)] + self.enders()) for k in range(r.choice([2, 2, 3])))
+            return "for (int round = 0; round < %d; round++) {\n%s\n}" % (runs, rounds)
+        self.one_optimizer, anew = True, r.random() < 0.7
+        head = ["renew();"] * anew + (self.enders(LOADERS) if r.random() < 0.4 else [])
+        loop = self.loop(0, False)
+        if r.random() < 0.3:
+            when = r.choice(["", "if (i % 2 == 1) ", "if (i == 2) "])
+            loop = loop.replace("end();", "%s{\n%s\n}\nend();" % (when, r.choice(ENDERS)))
+        tail = self.enders(LOADERS) if r.random() < 0.8 else []
+        tail += ["release();"] * (r.random() < 0.3)
+        self.functions.append("static void train_%s(void) {\n%s\nrounds++;\n}" %
+                              (self.seed, "\n".join(head + [loop] + tail)))
+        call = "train_%s();" % self.seed
+        if r.random() < 0.5:
+            return "for (int run = 0; run < %d; run++) %s" % (runs, call)
+        return "\n".join([call] * runs)
 
     def loop(self, k, shared):
         r, of = self.r, 0 if self.one_optimizer else k

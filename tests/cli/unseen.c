@@ -203,6 +203,27 @@ static int no_boundary(void) {
     return xt_finish();
 }
 
+static xt_tensor two_classes(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", x, 2);
+}
+/* Behind a label that is no class a call says only some of its numbers. */
+static int wrong_label(void) {
+    static const float x[12];
+    int64_t y[4] = {0, 1, 0, 1};
+    net = xt_module_new(two_classes, NULL);
+    sgd = xt_sgd(net, .lr = 0.01);
+    for (int i = 0; i < 8; i++) {
+        y[3] = i == 3 ? 9 : 1;
+        xt_tensor classes = xt_from_array(y, XT_I64, 4);
+        xt_tensor loss = xt_cross_entropy(xt_forward(net, xt_from_array(x, XT_F32, 4, 3)), classes); /* the label */
+        xt_backward(loss);
+        xt_optimizer_step(sgd);
+        if (i >= 3) xt_item(loss);
+    }
+    return xt_finish();
+}
+
 static void at_exit(void) {
     puts("the program's own exit handler ran");
 }
@@ -212,6 +233,7 @@ int main(int argc, char **argv) {
     atexit(at_exit);
     printf("begin ");
     if (is("fit")) return fits(argc, argv);
+    if (is("label")) return wrong_label();
     if (is("noends") || is("lookends") || is("keepslooking")) return no_boundary();
     if (is("lookcall") || is("nostep") || is("nofinish")) return other_ways();
     if (is("nothingelse")) return xt_write_file("/nowhere/file", "", 0) ? 0 : 1; /* the only call */

@@ -44,6 +44,10 @@ check "no boundary: the error is told once" [ "$(grep -c 'unseen.c:.*xt_linear' 
 check "no boundary: what ends it" \
     grep -qE "unseen.c:[0-9]+: xt_optimizer_step ends the program with exit code 1, after 0 steps" "$tmp/err"
 check "no boundary: nothing goes on" [ "$(grep -c alive "$tmp/out")" = 0 ]
+run label
+check "a wrong label: exit code 1" [ $? = 1 ]
+check "it is told once, with its line" [ "$(grep -c "unseen.c:$(line 'the label').*label 9" "$tmp/err")" = 1 ]
+check "no number of the loss has changed" [ "$(grep -c 'changed from' "$tmp/err")" = 0 ]
 run lookends
 check "no boundary, but it looks: goes on" grep -q 'alive for 16 steps' "$tmp/out"
 run keepslooking

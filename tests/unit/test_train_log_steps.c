@@ -85,6 +85,95 @@ static void several_optimizers_are_a_step(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* --- runs one behind the other, in which nothing but what stands behind them ends a step --- */
+typedef enum ender { NO_ENDER, SAVE, OPTIMIZER_SAVE, WAIT, ITEM, READ, SUM, EVALUATION, ALL_FREED, ENDERS } ender;
+typedef enum runs { OWN_OPTIMIZER, SHORT, ONE_OPTIMIZER, TURNS, RUNS } runs;
+
+static void end_run(ender what_ends, plain *p, const char *path) {
+    float w;
+    switch (what_ends) {
+    case SAVE: same("xt_save", xt_save(p->m, path) ? "fails" : "", ""); break;
+    case OPTIMIZER_SAVE: same("xt_optimizer_save", xt_optimizer_save(p->o, path) ? "fails" : "", ""); break;
+    case WAIT: xt_wait(); break;
+    case ITEM: xt_item(xt_module_tensor(p->m, 0)); break;
+    case READ: xt_read(xt_module_tensor(p->m, 0), &w, sizeof w); break;
+    case SUM: xt_item(xt_sum(xt_module_tensor(p->m, 0))); break;
+    case EVALUATION:
+        xt_eval(p->m);
+        xt_item(xt_mean(xt_forward(p->m, batch())));
+        xt_train(p->m);
+        break;
+    case ALL_FREED:
+        same("xt_save", xt_save(p->m, path) ? "fails" : "", "");
+        xt_optimizer_free(p->o);
+        xt_module_free(p->m);
+        *p = (plain){xt_module_new(net, NULL), NULL};
+        break;
+    default: break;
+    }
+}
+
+/* Each update is a step with a row of its own, as it is with an xt_mark_step behind it. */
+static void check_runs(const char *run, int how, int what_ends) {
+    plain p[2] = {{xt_module_new(net, NULL), NULL}, {xt_module_new(net, NULL), NULL}};
+    char path[400], want[1024] = "";
+    int n = 0;
+    snprintf(path, sizeof path, "%s.safetensors", run);
+    xt_log_every_n_steps(1);
+    for (int round = 0; round < 3; round++)
+        for (int k = 0; k <= (how == TURNS); k++) {
+            if (how <= SHORT) p[k] = (plain){xt_module_new(net, NULL), NULL};
+            for (int i = 0; i < (how == SHORT ? 1 : 3); i++) {
+                train_step(&p[k], batch());
+                xt_log_value("x", ++n);
+                add(want, sizeof want, "train/step@%d=%d", n, n);
+            }
+            end_run((ender)what_ends, &p[k], path);
+        }
+    xt_finish();
+    same("x", rows_of(run, "x"), want);
+}
+
+static void runs_have_steps_of_their_own(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    for (int how = 0; how < RUNS; how++)
+        for (int what_ends = 0; what_ends < ENDERS; what_ends++) in_a_child(check_runs, how, what_ends);
+    assert_int_equal(wrong, 0);
+}
+
+/* Two ways through a loop, each with its update: what some iterations log behind the upper one is theirs. */
+static void check_ways(const char *run, int when, int every) {
+    (void)when;
+    plain p = {xt_module_new(net, NULL), NULL};
+    p.o = xt_sgd(p.m, .lr = 0.1);
+    xt_log_every_n_steps(every);
+    for (int i = 0; i < 9; i++) {
+        xt_tensor loss;
+        if (i % 3) {
+            loss = xt_mean(xt_forward(p.m, batch()));
+            xt_backward(loss);
+            xt_optimizer_step(p.o);
+            if (i % 2 == 0) xt_log_value("x", i);
+        } else {
+            loss = xt_mean(xt_forward(p.m, batch()));
+            xt_backward(loss);
+            xt_optimizer_step(p.o);
+            xt_log_value("y", i);
+        }
+    }
+    xt_finish();
+    same("x", rows_of(run, "x"), "train/step@3=2 train/step@5=4 train/step@9=8");
+    same("y", rows_of(run, "y"), "train/step@1=0 train/step@4=3 train/step@7=6");
+}
+
+static void two_ways_through_a_loop(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    in_a_child(check_ways, RUNS, 1);
+    assert_int_equal(wrong, 0);
+}
+
 /* --- pictures and texts in a compiled function --- */
 /* `behind`: the update of the call. */
 static bool behind;
@@ -126,6 +215,7 @@ static void pictures_of_calls_have_their_steps(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(several_optimizers_are_a_step), T(pictures_of_calls_have_their_steps)};
+    const struct CMUnitTest tests[] = {T(several_optimizers_are_a_step), T(runs_have_steps_of_their_own),
+                                       T(two_ways_through_a_loop), T(pictures_of_calls_have_their_steps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

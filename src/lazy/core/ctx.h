@@ -323,6 +323,8 @@ typedef struct lazy_ctx {
         int64_t of_thread;
         int64_t step_plus_1; /* the step that holds the newest of them */
         int recorded; /* that it holds */
+        int before; /* of those, that were before the newest one that was over in its middle */
+        bool over; /* the newest one is, so that the next update begins another */
     } loop_steps;
     lazy_done_fn *done_fns;
     void **done_users;

@@ -107,7 +107,7 @@ static void after_boundary(void *user, lazy_cause cause, int64_t step, bool ok) 
     lazy_ctx *c = lazy_ctx_there();
     if (!c || !lazy_within_iteration(cause) || c->loop_steps.step_plus_1 != step + 1) return;
     c->loop_steps.step_plus_1 = c->step + 1;
-    c->loop_steps.recorded = 0;
+    c->loop_steps.recorded = c->loop_steps.before = 0;
 }
 
 static void observe(void) {
@@ -169,6 +169,11 @@ static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, src_id
     if (!known) tell(it, again);
 }
 
+/* The newest update is of this step, or of one that a save or a read has ended. */
+static bool loop_step_goes_on(const lazy_ctx *c) {
+    return c->loop_steps.step_plus_1 == c->step + 1 && !c->loop_steps.over;
+}
+
 /* A loop behind another one, with an optimizer of its own: only when that steps again is it known that its first update
  * was none of the other loop's last iteration. */
 static void part_loops(lazy_ctx *c, lazy_iteration *it, lazy_updater *u, bool again) {
@@ -177,9 +182,9 @@ static void part_loops(lazy_ctx *c, lazy_iteration *it, lazy_updater *u, bool ag
         lazy_came_round(it->beside_calls);
         lazy_count_loop_step(c, u);
     }
-    bool beside = !again && it->by && it->by != u && lazy_has_ended(it);
+    bool beside = !again && loop_step_goes_on(c) && it->last_by && it->last_by != u && lazy_has_ended(it);
     it->beside = beside ? u : NULL;
-    if (beside) it->beside_calls = lazy_calls_behind(it);
+    if (beside) it->beside_calls = it->by ? lazy_calls_behind(it) : 0;
 }
 
 bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
@@ -223,7 +228,7 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
     if (!it) return;
     u->step = c->step;
     note_place(it, u, src_intern(src));
-    it->by = u;
+    it->last_by = it->by = u;
     it->last_update = (iteration_place){u->at, u->path};
     it->updated = true;
     c->used.updates++;
@@ -241,12 +246,28 @@ static bool may_end(const lazy_ctx *c) {
     return !c->replay_log && !c->loop && !c->in_boundary && !lazy_draw_step_given() && !lazy_inside();
 }
 
-/* Its last iteration is over, in the middle of a step: what was logged is of that one, and another optimizer's next
- * update is a step of another loop's. */
+/* The iteration is over, in the middle of a step: what noted calls before number `calls` have logged is of that one,
+ * and any optimizer's next update is a step of the loop's, or of another loop's. */
+static void end_loop_step(lazy_ctx *c, size_t calls) {
+    if (!loop_step_goes_on(c)) return;
+    lazy_came_round(calls);
+    c->loop_steps.over = true;
+    c->loop_steps.before = lazy_loop_steps_recorded();
+}
+
+/* That was its last. */
 static void end_loop(lazy_ctx *c, const lazy_iteration *it) {
     if (!may_end(c)) return;
-    lazy_came_round(it->n_calls);
-    c->loop_steps.step_plus_1 = 0;
+    size_t n = it->n_calls;
+    while (it->by && n > it->calls_then && lazy_above_update(it, it->calls[n - 1].at)) n--;
+    end_loop_step(c, n);
+}
+
+/* The optimizer that is made now is none of the iteration's whose update came last: that is known to end iterations,
+ * the program has come back to above it, or the loop has several behind it and no boundaries. */
+static bool is_over(const lazy_ctx *c, const lazy_iteration *it) {
+    bool several = c->loop_steps.of_thread > it->steps_before + 1;
+    return lazy_has_ended(it) || lazy_above_last_update(it, it->now) || (several && !it->n_marked);
 }
 
 /* Another loop may stand on the same lines, in a function that is called again, and end its steps in another way. The
@@ -256,12 +277,13 @@ static void begin_anew(lazy_ctx *c, lazy_iteration *it, bool over) {
     if (c->swept) c->n_swept = c->n_step_slots;
     c->swept = false;
     if (!it->updated) return;
-    if (it->by && (over || lazy_has_ended(it))) end_loop(c, it);
+    if (over || is_over(c, it)) end_loop(c, it);
     it->loop++;
     it->by = NULL;
-    it->learned = it->beside = NULL;
+    it->last_by = it->learned = it->beside = NULL;
     it->updated = it->goes_on = it->went_on = false;
     it->last_update = (iteration_place){0};
+    it->steps_before = c->loop_steps.of_thread;
     it->n_early = it->n_both = 0;
     it->n_followed = it->n_marked = 0;
     it->early.n = it->first.n = it->ended.n = it->n_behind = it->differentiated.n = it->carried.n = 0;
@@ -277,7 +299,7 @@ void lazy_updater_forget(const lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_there();
     if (!c) return;
     lazy_updates_forget(c, u);
-    if (c->iteration) begin_anew(c, c->iteration, u->step == c->step);
+    if (c->iteration) begin_anew(c, c->iteration, u->step == c->step || u->loop_step == c->loop_steps.of_thread);
 }
 
 void lazy_iteration_swept(lazy_ctx *c, ir_value *root) {
@@ -308,6 +330,15 @@ static void end_iteration(lazy_ctx *c, lazy_iteration *it, const char *what, con
     lazy_end_if_lost(what, src);
 }
 
+/* A save or a read has ended the step of the iteration's update, and here the next one begins. */
+static void begin_next(lazy_ctx *c, lazy_iteration *it) {
+    bool aside = c->no_grad || lazy_evaluates() != it->evaluates;
+    bool is_first = ends_by_itself(it, it->last_by) && iteration_places_have(&it->first, it->now) &&
+                    !iteration_is_behind(it, it->now);
+    if (aside || !(is_first || lazy_above_update(it, it->now))) return;
+    end_loop_step(c, it->n_calls);
+}
+
 /* How the program came there. */
 static void look(const lazy_ctx *c, lazy_iteration *it) {
     it->now.path = call_path_now(it->returns_to, it->now.line, it->what);
@@ -323,7 +354,10 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     it->returns_to = returns_to;
     it->what = what;
     if (!it->by) {
-        if (it->updated && it->goes_on) look(c, it);
+        if (it->updated && it->goes_on) {
+            look(c, it);
+            begin_next(c, it);
+        }
         if (it->updated || it->n_early == LOOKED_EARLY) return;
         it->n_early++;
         look(c, it);
@@ -339,7 +373,12 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     if (!ends) return;
     bool is_first = !aside && iteration_places_have(&it->first, it->now) && !iteration_is_behind(it, it->now);
     if (!is_first && !lazy_above_update(it, it->now)) return;
-    if (!lazy_iteration_has_begun(c, it)) end_iteration(c, it, what, src);
+    /* in another loop's round it may stand below the update before */
+    if (!is_first && !aside && it->now.path) lazy_note_first(it, it->now);
+    if (!lazy_iteration_has_begun(c, it))
+        end_iteration(c, it, what, src);
+    else
+        end_loop_step(c, it->n_calls); /* though the program's step goes on */
 }
 
 /* --- calls that are noted --- */
@@ -373,7 +412,8 @@ bool lazy_call_is_ahead(size_t call) {
 bool lazy_call_is_behind(size_t call) {
     const lazy_ctx *c = lazy_ctx_there();
     const lazy_iteration *it = c ? c->iteration : NULL;
-    bool one = lazy_loop_steps_recorded() == 1 || (it && it->by && it->learned);
+    if (!c) return false;
+    bool one = lazy_loop_steps_recorded() == c->loop_steps.before + 1 || (it && it->by && it->learned);
     return one && !lazy_call_is_ahead(call);
 }
 

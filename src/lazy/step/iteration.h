@@ -19,8 +19,10 @@ bool lazy_above_update(const lazy_iteration *it, iteration_place p); /* a call t
 
 bool lazy_beside_update(const lazy_iteration *it, iteration_place p); /* in the function that has the update */
 bool lazy_below_last_update(const lazy_iteration *it, iteration_place p);
+bool lazy_above_last_update(const lazy_iteration *it, iteration_place p);
 
 bool lazy_note_early(lazy_iteration *it, iteration_place p); /* false without memory */
+bool lazy_note_first(lazy_iteration *it, iteration_place p); /* an iteration has begun there */
 bool lazy_has_ended(const lazy_iteration *it); /* the last update is known to be the last of iterations */
 size_t lazy_calls_behind(const lazy_iteration *it); /* noted calls up to the last one that is known to be behind it */
 bool lazy_note_ended(lazy_iteration *it); /* its last update was the last of an iteration; false without memory */
@@ -71,7 +73,9 @@ struct lazy_iteration {
     bool goes_on; /* the step ends in the middle of it */
     int n_followed; /* updates that end no step and were followed by one of another optimizer, since one learned */
     int n_marked; /* steps that something else ended behind an update, one after the other */
-    iteration_place last_update; /* where an optimizer has stepped last */
+    const lazy_updater *last_by; /* the latest update, be it of an earlier step; NULL: none of this loop */
+    iteration_place last_update; /* where that was */
+    int64_t steps_before; /* of the thread's loop steps those that were before this loop */
     bool went_on; /* earlier steps have noted calls behind it that do not stand below it */
     iteration_places first; /* of the calls that an iteration may begin with */
     struct iteration_behind { /* what is made between an update and those: a program may have several loops, or ways */

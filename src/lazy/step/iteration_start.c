@@ -51,6 +51,10 @@ bool lazy_note_early(lazy_iteration *it, iteration_place p) {
     return add_place(&it->early, p);
 }
 
+bool lazy_note_first(lazy_iteration *it, iteration_place p) {
+    return add_place(&it->first, p);
+}
+
 static bool was_early(const lazy_iteration *it, iteration_place p) {
     for (size_t i = 0; p.path && i < it->early.n; i++)
         if (it->early.at[i].path == p.path) return true;
@@ -68,12 +72,16 @@ static int below(iteration_place p, iteration_place other) {
 /* Of the update. Where updates come every few iterations alone, the calls before the first update stand on both sides
  * of it: that they were early decides last. */
 static int below_update(const lazy_iteration *it, iteration_place p) {
-    int order = below(p, (iteration_place){it->by->at, it->by->path});
+    int order = below(p, it->by ? (iteration_place){it->by->at, it->by->path} : it->last_update);
     return order ? order : was_early(it, p) ? -1 : 0;
 }
 
 bool lazy_below_last_update(const lazy_iteration *it, iteration_place p) {
     return below(p, it->last_update) > 0;
+}
+
+bool lazy_above_last_update(const lazy_iteration *it, iteration_place p) {
+    return below(p, it->last_update) < 0;
 }
 
 /* The same place, or one that the compiler has copied it to. */
@@ -108,10 +116,14 @@ bool lazy_note_ended(lazy_iteration *it) {
     return ok;
 }
 
-bool lazy_has_ended(const lazy_iteration *it) {
+static bool has_ended_with(const lazy_iteration *it, iteration_place update) {
     for (size_t i = 0; i < it->ended.n; i++)
-        if (same_call(it->ended.at[i], it->last_update)) return true;
+        if (same_call(it->ended.at[i], update)) return true;
     return false;
+}
+
+bool lazy_has_ended(const lazy_iteration *it) {
+    return has_ended_with(it, it->last_update);
 }
 
 size_t lazy_calls_behind(const lazy_iteration *it) {
@@ -328,10 +340,12 @@ static bool may_flow(const lazy_ctx *c, const lazy_iteration *it, size_t i) {
 
 /* Stands above the update: a call without tensors which the iteration before (calls [0, then)) did not make, or
  * anything that came another way. Where nothing is known of the update before yet, it stands above that one too: the
- * two may be of two ways through the loop, the first of which ends behind its own. */
+ * two may be of two ways through the loop, the first of which ends behind its own. So they are where the update that
+ * comes now has ended iterations before, and no iteration has begun with the call. */
 static bool is_above(const lazy_iteration *it, event e, size_t then) {
     if (!e.at.line || (!e.at.path && e.makes)) return false;
-    if (below(e.at, it->last_update) > 0 && !lazy_has_ended(it)) return false;
+    bool known = iteration_places_have(&it->first, e.at) || !has_ended_with(it, it->now);
+    if (below(e.at, it->last_update) > 0 && !(lazy_has_ended(it) && known)) return false;
     for (size_t i = 0; i < then && !e.at.path; i++)
         if (it->calls[i].at.line == e.at.line) return false;
     return lazy_above_update(it, e.at);

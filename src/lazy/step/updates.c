@@ -28,11 +28,12 @@ void lazy_count_update(lazy_updater *u, bool recorded) {
     if (!loop_steps_paused) {
         lazy_at_work();
         bool first = c->loop_steps.step_plus_1 != c->step + 1;
-        if (first) c->loop_steps.recorded = 0;
-        if (first || u->loop_step == c->loop_steps.of_thread) {
+        if (first) c->loop_steps.recorded = c->loop_steps.before = 0;
+        if (first || c->loop_steps.over || u->loop_step == c->loop_steps.of_thread) {
             now.is_loop_step = true;
             c->loop_steps.of_thread++;
             c->loop_steps.recorded++;
+            c->loop_steps.over = false;
             atomic_fetch_add(&loop_steps, 1);
         }
         c->loop_steps.step_plus_1 = c->step + 1;
