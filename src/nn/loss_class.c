@@ -196,9 +196,12 @@ xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor lab
                           "xt_cross_entropy: .ignore_index = %lld, and labels %s are probabilities, none of which it "
                           "can be: leave it out, or give integer labels",
                           (long long)o.ignore_index, xt_dtype_name(c.labels->type->dtype));
-    c.rest = loss_given(&c.l, c.x, 1 - o.label_smoothing);
-    c.share = loss_given(&c.l, c.x, o.label_smoothing / (double)c.count);
-    c.smooths = !ex_always(c.share, 0);
+    ex_number smoothing = loss_given(&c.l, c.x, o.label_smoothing);
+    xt_dtype t = c.x ? c.x->type->dtype : XT_F32;
+    c.rest = ex_derived(src, t, smoothing.data, 1 - o.label_smoothing);
+    c.share = ex_derived(src, t, smoothing.data, o.label_smoothing / (double)c.count);
+    c.l.b = lazy_begin(src);
+    c.smooths = !ex_always(smoothing, 0);
     ir_value *log_probs = c.x ? ops_log_softmax(c.l.b, c.x, c.axis) : NULL;
     return probabilities ? from_probabilities(&c, log_probs, &o) : from_labels(&c, log_probs, &o);
 }
