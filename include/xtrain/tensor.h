@@ -230,9 +230,12 @@ XT_API xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype d
 #define xt_full(value, ...) \
     (XT_GIVEN_(#__VA_ARGS__, "xt_full(value, dtype, ...): dtype is missing"), XT_FULL_(value, __VA_ARGS__, 0))
 #define XT_FULL_(value, dtype, ...) xt_full_at(XT_HERE, XT_NUMBER_(value), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
-#define xt_zeros(...) XT_FULL_(0, __VA_ARGS__, 0)
-#define xt_ones(...) XT_FULL_(1, __VA_ARGS__, 0)
+#define XT_FILLED_(at, dtype, ...) at(XT_HERE, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
+#define xt_zeros(...) XT_FILLED_(xt_zeros_at, __VA_ARGS__, 0)
+#define xt_ones(...) XT_FILLED_(xt_ones_at, __VA_ARGS__, 0)
 XT_API xt_tensor xt_full_at(const xt_src *src, double value, xt_dtype dtype, const int64_t *dims);
+XT_API xt_tensor xt_zeros_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
+XT_API xt_tensor xt_ones_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
 /* xt_arange(n, dtype = XT_I64): 0 .. n-1; xt_arange(start, stop, step, dtype): as xt_range, the dtype may be left out
  * (i64, f32 where a number is a floating one) */
 #define xt_arange(...) \

@@ -169,9 +169,10 @@ typedef struct XT_OPTIONS_ xt_trainer_opts {
     /* batches of validation_step before the first training batch, whose values are thrown away: a mistake in it shows
      * at once; -1 = all; 0 = none (the default: an execution less; Lightning runs 2) */
     int64_t num_sanity_val_steps XT_ZERO;
-    /* signals that save a checkpoint after the optimizer step under way and end the fit, which then gives 128 + the
-     * signal's number: comma list of TERM, INT, HUP, USR1, USR2; NULL = "TERM", and under SLURM USR1 too, which asks
-     * SLURM to requeue the job; "" = none */
+    /* signals that save a checkpoint after the optimizer step under way and end the fit, its hooks called, which then
+     * gives 128 + the signal's number: comma list of TERM, INT (Ctrl-C; a second one ends the process at once), HUP,
+     * USR1, USR2; NULL = "TERM,INT", but INT only where the program has no handler of its own and does not ignore it,
+     * and under SLURM USR1 too, which asks SLURM to requeue the job; "" = none */
     const char *signals XT_ZERO;
     xt_switch offload_optimizer XT_ZERO; /* optimizer state in host memory (xt_optimizer_offload); default off */
     /* optimizer steps after which last.ckpt is saved (unless checkpointing is off) and everything on the device given

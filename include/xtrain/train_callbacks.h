@@ -156,12 +156,14 @@ typedef struct XT_OPTIONS_ xt_lr_find_opts {
 XT_API double xt_lr_find_at(const xt_src *src, const xt_task *task, size_t task_size, xt_loader *loader,
                             xt_lr_find_opts o);
 
-/* The largest batch that trains without running out of device memory (XT_MEMORY_LIMIT counts): from `first` doubled
- * until it does not fit, or halved until it does, then halved intervals in between. The size of the data set ends the
- * search: what is less than one batch of the samples says nothing about memory. `make` gives a loader of that batch
- * size, which is freed after its trial (xt_dataset_retain keeps its dataset for the next). Trials that run out of
- * memory leave no crash folder. Each trial holds what the fullest moment holds, all batches read ahead and those of the
- * steps in flight, so a search finds the same size again. 0 with a pending error when not even one sample fits. */
+/* The largest batch, but for a margin, that trains without running out of device memory (XT_MEMORY_LIMIT counts): from
+ * `first` doubled until it does not fit, or halved until it does, then halved intervals in between. The size of the
+ * data set ends the search: what is less than one batch of the samples says nothing about memory. What halved intervals
+ * have found is the last to fit, so `margin` of it is kept free; a power of two is given as it is. `make` gives a
+ * loader of that batch size, which is freed after its trial (xt_dataset_retain keeps its dataset for the next). Trials
+ * that run out of memory leave no crash folder. Each trial holds what the fullest moment holds, all batches read ahead
+ * and those of the steps in flight, so a search finds the same size again. 0 with a pending error when not even one
+ * sample fits. */
 #define XT_DEFAULTS_xt_batch_find_opts(is) is(first, 2) is(most, 8192) is(steps, 3) is(margin, 0.05) is(max_trials, 25)
 XT_DEFAULTS_OF(xt_batch_find_opts)
 typedef struct XT_OPTIONS_ xt_batch_find_opts {
@@ -171,7 +173,7 @@ typedef struct XT_OPTIONS_ xt_batch_find_opts {
     int64_t steps XT_IS(xt_batch_find_opts, steps); /* optimizer steps a trial */
     xt_switch power_only XT_ZERO; /* default off; on: `first` times or divided by powers of two only */
     double margin XT_IS(xt_batch_find_opts, margin); /* of the result, kept free after a search by halves */
-    int64_t max_trials XT_IS(xt_batch_find_opts, max_trials); /* then the largest that did fit is the result */
+    int64_t max_trials XT_IS(xt_batch_find_opts, max_trials); /* then the result is of those that did fit */
 } xt_batch_find_opts;
 #define xt_batch_find(task, make, ...) XT_BATCH_FIND_(task, make, __VA_ARGS__, )
 #define XT_BATCH_FIND_(task, make, user, ...) \

@@ -236,6 +236,10 @@ static void on_signal(int sig) {
     raise(sig);
 }
 
+bool blackbox_is_handler(void (*handler)(int)) {
+    return handler == on_signal || unfinished_is_handler(handler);
+}
+
 /* Only where nobody else has a handler: a program's own, or a sanitizer's, comes first. */
 static void catch_signals(void) {
     static char stack[64 << 10];

@@ -108,6 +108,7 @@ void blackbox_recording(src_id (*last)(void));
 void blackbox_calling(const char *(*what)(void));
 /* added to what Ctrl-C ends a run with: what was saved; "" for nothing */
 void blackbox_on_interrupt(const char *words);
+bool blackbox_is_handler(void (*handler)(int)); /* of signals that end a process: ours, in the default's place */
 /* the file goes; ended = false keeps it as that of a crash */
 void blackbox_close(bool ended);
 /* xt_finish is through: an _exit or a kill from now on lost nothing */

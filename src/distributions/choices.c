@@ -38,8 +38,12 @@ static ir_value *p_times(dist_args *a, ir_value *logs) { /* sum of p logs, 0 whe
     ir_value *none = ex_is(b, PROBS, IR_EQ, 0);
     return dist_sum_last(b, ir_multiply(b, PROBS, ex_pick(b, none, ex_num(b, PROBS, 0), logs)), 1);
 }
+/* PyTorch's logarithm of a probability 0 is that of the dtype's epsilon: it is times 0, and the derivative is it. */
 static ir_value *choice_entropy(dist_args *a) {
-    return ir_negate(a->b, p_times(a, LOGS));
+    ir_builder *b = a->b;
+    double least = PROBS && PROBS->type->dtype == XT_F64 ? log(0x1p-52) : log(0x1p-23);
+    ir_value *logs = ex_keep(b, ex_is(b, PROBS, IR_GT, 0), LOGS, least);
+    return ir_negate(b, dist_sum_last(b, ir_multiply(b, PROBS, logs), 1));
 }
 /* Infinite where a choice of p's is none of q's, whatever the logarithm of q's 0 is there. */
 static ir_value *choice_kl(dist_args *p, dist_args *q) {

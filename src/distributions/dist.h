@@ -122,8 +122,18 @@ ir_value *dist_with_slopes(ir_builder *b, ir_value *v, int n, ir_value *const *s
 /* --- gamma.c --- */
 /* log of a standard gamma draw, of a's shape; grad: with its implicit derivative. */
 ir_value *dist_log_gamma_draw(dist_args *a, ir_value *concentration, bool grad);
+/* log(a) - digamma(a), whose terms cancel for large a. */
+ir_value *dist_log_less_digamma(ir_builder *b, ir_value *x);
+/* The smallest normal number of the dtype, which a draw that underflows becomes, as in PyTorch. */
+static inline double dist_smallest(xt_dtype t) {
+    return t == XT_F64 ? 0x1p-1022 : 0x1p-126;
+}
 /* The regularised lower incomplete gamma function P(shape, x), with both derivatives. */
 ir_value *dist_igamma(dist_args *a, ir_value *shape, ir_value *x);
+
+/* --- beta.c --- */
+/* Implicit derivatives of the logit of a beta draw in its two concentrations, at the logit. */
+bool dist_beta_slopes(dist_args *a, ir_value *one, ir_value *other, ir_value *logit, ir_value *slopes[2]);
 
 /* --- kinds --- */
 #define DIST(id) extern const dist_kind dist_##id;

@@ -70,8 +70,8 @@ static ir_value *draw_log(dist_args *a, ir_value *shape) {
 }
 
 /* --- the integrals --- */
-/* log(a) - digamma(a), whose terms cancel for large a: from 8 on by its asymptotic series. */
-static ir_value *log_less_digamma(ir_builder *b, ir_value *x) {
+/* From 8 on by its asymptotic series. */
+ir_value *dist_log_less_digamma(ir_builder *b, ir_value *x) {
     ir_value *large = ex_is(b, x, IR_GT, 8), *some = ex_pick(b, large, ex_num(b, x, 1), x);
     ir_value *plain = ir_subtract(b, ir_log(b, some), ir_chlo_digamma(b, some));
     ir_value *i = ir_divide(b, ex_num(b, x, 1), ex_pick(b, large, x, ex_num(b, x, 8))), *s = ir_multiply(b, i, i);
@@ -134,7 +134,7 @@ static bool integrals(dist_args *a, ir_value *shape, ir_value *x, ir_value *log_
     integrand f = {.side = ex_pick(b, *below, ex_num(b, x, -1), one),
                    .shape = shape,
                    .x = x,
-                   .log_ratio = ir_add(b, ratio, log_less_digamma(b, shape)),
+                   .log_ratio = ir_add(b, ratio, dist_log_less_digamma(b, shape)),
                    .scale = width};
     ir_value *zero = ex_num(b, x, 0);
     ir_value *state[3] = {zero ? ir_splat(b, ir_with_dtype(x->type, XT_BOOL), 0) : NULL, zero, zero};

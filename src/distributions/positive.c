@@ -1,5 +1,4 @@
-/* Distributions over positive numbers and over [0,1]. Parameters: a scale or a rate; of gamma: concentration, rate; of
- * beta: concentration1, concentration0. */
+/* Distributions over positive numbers. Parameters: a scale or a rate; of gamma: concentration, rate. */
 #include "distributions/dist.h"
 
 #define P0 a->p[0]
@@ -135,15 +134,11 @@ const dist_kind dist_exponential = {.name = "Exponential",
                                     .kl = exponential_kl};
 
 /* --- gamma --- */
-/* The smallest normal number of the dtype, which a draw that underflows becomes, as in PyTorch. */
-static double smallest(xt_dtype t) {
-    return t == XT_F64 ? 0x1p-1022 : 0x1p-126;
-}
 static ir_value *gamma_draw(dist_args *a, bool grad) {
     ir_value *l = dist_log_gamma_draw(a, P0, grad);
     ir_builder *b = a->b;
     ir_value *x = ir_divide(b, ir_exponential(b, l), P1);
-    return x ? ir_maximum(b, x, ex_num(b, x, smallest(x->type->dtype))) : NULL;
+    return x ? ir_maximum(b, x, ex_num(b, x, dist_smallest(x->type->dtype))) : NULL;
 }
 static ir_value *gamma_log_prob(dist_args *a, ir_value *x) {
     ir_builder *b = a->b;
@@ -184,64 +179,3 @@ const dist_kind dist_gamma = {.name = "Gamma",
                               .variance = gamma_variance,
                               .entropy = gamma_entropy,
                               .kl = gamma_kl};
-
-/* --- beta --- */
-/* One gamma draw over the sum of two, by their logarithms: small concentrations give numbers near 0 or 1, not NaN. */
-static ir_value *beta_draw(dist_args *a, bool grad) {
-    ir_value *one = dist_log_gamma_draw(a, P0, grad), *other = dist_log_gamma_draw(a, P1, grad);
-    ir_builder *b = a->b;
-    ir_value *x = ir_logistic(b, ir_subtract(b, one, other));
-    if (!x) return NULL;
-    xt_dtype t = x->type->dtype;
-    ir_value *hi = ex_num(b, x, t == XT_F64 ? 1 - 0x1p-53 : 1 - 0x1p-24);
-    return ir_minimum(b, ir_maximum(b, x, ex_num(b, x, smallest(t))), hi);
-}
-static ir_value *log_beta(ir_builder *b, ir_value *x, ir_value *y) {
-    ir_value *both = ir_add(b, ir_chlo_lgamma(b, x), ir_chlo_lgamma(b, y));
-    return ir_subtract(b, both, ir_chlo_lgamma(b, ir_add(b, x, y)));
-}
-static ir_value *beta_log_prob(dist_args *a, ir_value *x) {
-    ir_builder *b = a->b;
-    ir_value *rest = ir_subtract(b, ex_num(b, x, 1), x);
-    ir_value *l = ir_add(b, dist_xlogy(b, ex_plus(b, P0, -1), x), dist_xlogy(b, ex_plus(b, P1, -1), rest));
-    return ir_subtract(b, l, log_beta(b, P0, P1));
-}
-static ir_value *beta_mean(dist_args *a) {
-    return ir_divide(a->b, P0, ir_add(a->b, P0, P1));
-}
-static ir_value *beta_variance(dist_args *a) {
-    ir_builder *b = a->b;
-    ir_value *sum = ir_add(b, P0, P1);
-    ir_value *below = ir_multiply(b, ir_multiply(b, sum, sum), ex_plus(b, sum, 1));
-    return ir_divide(b, ir_multiply(b, P0, P1), below);
-}
-static ir_value *less_one_digamma(ir_builder *b, ir_value *x) { /* (x - 1) digamma(x) */
-    return ir_multiply(b, ex_plus(b, x, -1), ir_chlo_digamma(b, x));
-}
-static ir_value *beta_entropy(dist_args *a) {
-    ir_builder *b = a->b;
-    ir_value *sum = ir_add(b, P0, P1);
-    ir_value *whole = ir_multiply(b, ex_plus(b, sum, -2), ir_chlo_digamma(b, sum));
-    ir_value *each = ir_add(b, less_one_digamma(b, P0), less_one_digamma(b, P1));
-    return ir_add(b, log_beta(b, P0, P1), ir_subtract(b, whole, each));
-}
-static ir_value *beta_kl(dist_args *p, dist_args *q) {
-    ir_builder *b = p->b;
-    ir_value *p1 = p->p[0], *p0 = p->p[1], *q1 = q->p[0], *q0 = q->p[1];
-    ir_value *sum = ir_add(b, p1, p0);
-    ir_value *l = ir_subtract(b, log_beta(b, q1, q0), log_beta(b, p1, p0));
-    ir_value *one = ir_multiply(b, ir_subtract(b, p1, q1), ir_chlo_digamma(b, p1));
-    ir_value *other = ir_multiply(b, ir_subtract(b, p0, q0), ir_chlo_digamma(b, p0));
-    ir_value *rest = ir_multiply(b, ir_subtract(b, ir_add(b, q1, q0), sum), ir_chlo_digamma(b, sum));
-    return ir_add(b, ir_add(b, l, one), ir_add(b, other, rest));
-}
-const dist_kind dist_beta = {.name = "Beta",
-                             .n_params = 2,
-                             .support = DIST_UNIT,
-                             .reparameterized = true,
-                             .draw = beta_draw,
-                             .log_prob = beta_log_prob,
-                             .mean = beta_mean,
-                             .variance = beta_variance,
-                             .entropy = beta_entropy,
-                             .kl = beta_kl};

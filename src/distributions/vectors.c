@@ -12,10 +12,24 @@ static ir_value *over_last(ir_builder *b, ir_value *x, const ir_value *like) {
 
 /* --- Dirichlet --- */
 #define ALPHA a->p[0]
+/* Each part is a beta draw of its concentration and the sum of the others, and what it gains the others lose in
+ * proportion, as in PyTorch: dx_j / d alpha_i = s_i x_i ((i = j) - x_j), s_i being the slope of x_i's logit. */
 static ir_value *dirichlet_draw(dist_args *a, bool grad) {
-    ir_value *l = dist_log_gamma_draw(a, ALPHA, grad);
+    ir_value *l = dist_log_gamma_draw(a, ALPHA, false), *slopes[2];
     ir_builder *b = a->b;
-    return l ? ir_exponential(b, ops_log_softmax(b, l, last_of(l))) : NULL;
+    if (!l) return NULL;
+    ir_value *log_x = ops_log_softmax(b, l, last_of(l)), *x = ir_exponential(b, log_x);
+    if (!grad || !x) return x;
+    x = ex_detach(b, x);
+    ir_value *alpha = ex_detach(b, ALPHA), *none = ex_num(b, x, dist_smallest(x->type->dtype));
+    ir_value *others = ir_subtract(b, over_last(b, dist_sum_last(b, alpha, 1), alpha), alpha);
+    ir_value *rest = ir_maximum(b, ir_negate(b, ir_exponential_minus_one(b, log_x)), none);
+    ir_value *logit = ex_detach(b, ir_subtract(b, log_x, ir_log(b, rest)));
+    if (!dist_beta_slopes(a, alpha, ir_maximum(b, others, none), logit, slopes)) return NULL;
+    b = a->b;
+    ir_value *gains = ir_multiply(b, ex_detach(b, ir_multiply(b, slopes[0], x)), ir_subtract(b, ALPHA, alpha));
+    ir_value *all = over_last(b, dist_sum_last(b, gains, 1), x);
+    return ir_add(b, x, ir_subtract(b, gains, ir_multiply(b, x, all)));
 }
 static ir_value *dirichlet_log_prob(dist_args *a, ir_value *x) {
     ir_builder *b = a->b;

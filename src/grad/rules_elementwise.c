@@ -11,7 +11,10 @@
 typedef ir_value *(*unary_fn)(ir_builder *b, ir_value *x, ir_value *r, ir_value *d);
 
 static ir_value *d_abs(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    if (!ir_dtype_is_complex(x->type->dtype)) return ir_multiply(b, d, ir_sign(b, x));
+    if (!ir_dtype_is_complex(x->type->dtype)) { /* NaN has no sign, as in PyTorch */
+        ir_value *sign = ir_select(b, ir_compare(b, IR_EQ, x, x), ir_sign(b, x), grad_zeros(b, x->type));
+        return ir_multiply(b, d, sign);
+    }
     /* |x| = sqrt(re^2 + im^2): d * (re - i im) / |x|, zero at zero. */
     ir_value *zero = ir_compare(b, IR_EQ, r, grad_zeros(b, r->type));
     ir_value *k = ir_divide(b, d, ir_select(b, zero, ir_splat(b, r->type, 1), r));
@@ -168,21 +171,21 @@ static bool is_bound(const ir_value *v) {
     return v->def && v->def->code == OP_constant;
 }
 
-static ir_value *pick(ir_builder *b, ir_cmp_dir wins, ir_value *self, ir_value *other, ir_value *d) {
-    ir_value *zero = grad_zeros(b, d->type), *ahead = ir_compare(b, wins, self, other);
-    if (is_bound(other)) return ir_select(b, ahead, d, zero);
-    ir_value *tie = ir_compare(b, IR_EQ, self, other);
-    return ir_select(b, ahead, d, ir_select(b, tie, grad_times(b, d, 0.5), zero));
+static ir_value *pick(ir_builder *b, bool most, ir_value *self, ir_value *other, ir_value *d) {
+    ir_value *zero = grad_zeros(b, d->type);
+    if (is_bound(other)) return ir_select(b, ir_compare(b, most ? IR_LE : IR_GE, self, other), zero, d);
+    ir_value *behind = ir_compare(b, most ? IR_LT : IR_GT, self, other), *tie = ir_compare(b, IR_EQ, self, other);
+    return ir_select(b, behind, zero, ir_select(b, tie, grad_times(b, d, 0.5), d));
 }
 
 static ir_value *d_maximum(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d) {
     (void)r;
-    return i == 0 ? pick(b, IR_GT, x, y, d) : pick(b, IR_GT, y, x, d);
+    return i == 0 ? pick(b, true, x, y, d) : pick(b, true, y, x, d);
 }
 
 static ir_value *d_minimum(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d) {
     (void)r;
-    return i == 0 ? pick(b, IR_LT, x, y, d) : pick(b, IR_LT, y, x, d);
+    return i == 0 ? pick(b, false, x, y, d) : pick(b, false, y, x, d);
 }
 
 /* x - y trunc(x / y): the sign of the result is x's. */
@@ -236,7 +239,9 @@ xt_status grad_clamp(grad_call *c) {
     ir_value *full_lo = lo->type == x->type ? lo : ir_broadcast_scalar(b, lo, x->type);
     ir_value *full_hi = hi->type == x->type ? hi : ir_broadcast_scalar(b, hi, x->type);
     ir_value *below = ir_compare(b, IR_LT, x, full_lo), *above = ir_compare(b, IR_GT, x, full_hi);
-    if (c->want[1]) c->d_in[1] = ir_select(b, ir_or(b, below, above), zero, d);
+    /* what is NaN lies between no bounds */
+    ir_value *inside = ir_and(b, ir_compare(b, IR_GE, x, full_lo), ir_compare(b, IR_LE, x, full_hi));
+    if (c->want[1]) c->d_in[1] = ir_select(b, inside, d, zero);
     /* clamp is min(max(x, lo), hi): hi wins where the bounds cross, and there lo is not seen at all. Nor is it where
      * they meet, as in PyTorch and JAX. */
     ir_value *crossed = ir_compare(b, IR_GT, full_lo, full_hi);

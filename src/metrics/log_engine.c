@@ -98,18 +98,43 @@ static const char *nearest_column(const known_names *k, const char *name) {
     return text_nearest(name, (const char *const *)k->columns, k->n);
 }
 
+static void known_names_free(known_names *k) {
+    for (size_t i = 0; i < k->n_columns; i++) base_free(k->columns[i]);
+    base_free(k->columns);
+    base_free(k->names);
+    str_free(&k->text);
+}
+
+static bool knows_column(const known_names *k, const char *name) {
+    for (size_t i = 0; i < k->n_columns; i++)
+        if (strcmp(k->columns[i], name) == 0) return true;
+    return false;
+}
+
+/* A log call of that name is known, by an earlier pass whose values are gone (a sanity check, a resumed run), and none
+ * of this run has a value yet. */
+static xt_status without_value(const char *who, const char *name, bool of_validation) {
+    return status_new(XT_INVALID_ARGUMENT, NULL, "%s: monitor = %s has no value yet: it is logged by %s; %s", who, name,
+                      of_validation ? "the validation, and the first comes later" : "the training step, later",
+                      of_validation ? "validate before the value is needed (.val_every = \"1epochs\"), or watch a "
+                                      "value that the training step logs"
+                                    : "log it before the value is needed");
+}
+
 xt_status log_not_logged(const char *who, const char *name) {
     const log_engine *e = log_engine_peek();
     known_names k = {.text = STR_INIT};
-    if (e && log_columns_each(e, LOG_VALIDATE, know_name, &k)) log_columns_each(e, LOG_TRAIN, know_name, &k);
+    bool goes_on = e && log_columns_each(e, LOG_VALIDATE, know_name, &k), of_validation = knows_column(&k, name);
+    if (goes_on) log_columns_each(e, LOG_TRAIN, know_name, &k);
     const char *near = nearest_column(&k, name);
+    if (knows_column(&k, name)) {
+        known_names_free(&k);
+        return without_value(who, name, of_validation);
+    }
     xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: monitor = %s was not logged; logged so far: %s%s%s%s", who,
                              name, k.n ? str_cstr(&k.text) : "nothing", near ? "; did you mean " : "", near ? near : "",
                              near ? "?" : "");
-    for (size_t i = 0; i < k.n_columns; i++) base_free(k.columns[i]);
-    base_free(k.columns);
-    base_free(k.names);
-    str_free(&k.text);
+    known_names_free(&k);
     return s;
 }
 

@@ -310,8 +310,8 @@ struct st_file;
 /* xt_load_with for whoever has the file open and has compared its checksums: what was compared is what is loaded,
  * though another file may have the path by now. */
 xt_status nn_load_opened(const xt_src *src, xt_module *m, struct st_file *f, const char *path, xt_load_opts o);
-/* The same of a fit's own file: what the module does not have yet waits for the layers that take it, which may be called
- * beside its net. */
+/* The same of a fit's own file: what the module does not have yet waits for the layers that take it, which may be
+ * called beside its net. */
 xt_status nn_load_checkpoint(const xt_src *src, xt_module *m, struct st_file *f, const char *path);
 /* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded
  * from a file. */

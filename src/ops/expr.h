@@ -3,6 +3,8 @@
 #ifndef XT_SRC_OPS_EXPR_H
 #define XT_SRC_OPS_EXPR_H
 
+#include <math.h>
+
 #include "ops/number.h"
 
 static inline ir_value *ex_num(ir_builder *b, const ir_value *like, double v) {
@@ -26,6 +28,12 @@ static inline ir_value *ex_pick(ir_builder *b, ir_value *pred, ir_value *yes, ir
 /* x where pred holds, else a number. */
 static inline ir_value *ex_keep(ir_builder *b, ir_value *pred, ir_value *x, double otherwise) {
     return ir_select(b, pred, x, ex_num(b, x, otherwise));
+}
+/* NaN, and where pred holds so is the derivative in x, as PyTorch's of formulas that divide by what they have counted;
+ * elsewhere there is none. */
+static inline ir_value *ex_unknown(ir_builder *b, ir_value *pred, ir_value *x) {
+    ir_value *there = ex_keep(b, pred, x, 0);
+    return ir_multiply(b, there, ex_num(b, there, NAN));
 }
 /* A number of the caller's: a constant of the formula, or, since it changed from step to step, data (number.c). What is
  * computed from such a number on the host (-lambda, 1 / beta) is data as it is. Shapes of formulas may depend on

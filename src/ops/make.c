@@ -34,6 +34,19 @@ xt_tensor xt_full_at(const xt_src *src, double value, xt_dtype dtype, const int6
     return lazy_wrap(v && !constant ? ops_broadcast(b, v, t->rank, t->dims) : v, "xt_full");
 }
 
+static xt_tensor filled(const xt_src *src, const char *what, double value, xt_dtype dtype, const int64_t *dims) {
+    const ir_type *t;
+    xt_tensor failed;
+    if (!ops_new_type(src, what, dtype, dims, &t, &failed)) return failed;
+    return lazy_wrap(ops_splat(lazy_begin(src), t, value), what);
+}
+xt_tensor xt_zeros_at(const xt_src *src, xt_dtype dtype, const int64_t *dims) {
+    return filled(src, "xt_zeros", 0, dtype, dims);
+}
+xt_tensor xt_ones_at(const xt_src *src, xt_dtype dtype, const int64_t *dims) {
+    return filled(src, "xt_ones", 1, dtype, dims);
+}
+
 xt_tensor xt_arange_at(const xt_src *src, int64_t n, xt_dtype dtype) {
     ir_builder *b = lazy_begin(src);
     if (n < 0 || dtype == XT_BOOL || dtype == XT_TOKEN || !xt_dtype_size(dtype))

@@ -23,7 +23,9 @@ static ir_value *make_reciprocal(ir_builder *b, ir_value *x) {
     return ir_divide(b, ex_num(b, x, 1), x);
 }
 static ir_value *make_logit(ir_builder *b, ir_value *x) {
-    return ir_log(b, ir_divide(b, x, ir_subtract(b, ex_num(b, x, 1), x)));
+    ir_value *inside = ir_and(b, ex_is(b, x, IR_GE, 0), ex_is(b, x, IR_LE, 1));
+    ir_value *logit = ir_subtract(b, ir_log(b, x), ir_log_plus_one(b, ir_negate(b, x)));
+    return ex_pick(b, inside, logit, ex_unknown(b, ir_not(b, inside), x));
 }
 /* PyTorch's pole at zero has a sign, that of -1/x; the op has NaN there. */
 static ir_value *make_digamma(ir_builder *b, ir_value *x) {
@@ -260,11 +262,14 @@ static ir_value *make_logaddexp2(ir_builder *b, ir_value *x, ir_value *y) {
 }
 
 /* x log(y), and zero where x is zero, unless y is NaN. There the derivative by x is log(y) where that is a
- * number, else zero. */
+ * number, else zero; by y it is x over y, which a root has at the pole too, whose derivative is infinite there. */
 static ir_value *x_log(ir_builder *b, ir_value *x, ir_value *y, ops_unary_fn log, double pole) {
     ir_value *zero = ir_and(b, ex_is(b, x, IR_EQ, 0), ir_compare(b, IR_EQ, y, y));
     ir_value *usable = ir_and(b, ex_is(b, y, IR_GT, pole), ir_is_finite(b, y));
-    return ir_multiply(b, x, log(b, ex_keep(b, ir_or(b, ir_not(b, zero), usable), y, pole + 1)));
+    ir_value *l = log(b, ex_keep(b, ir_or(b, ir_not(b, zero), usable), y, pole + 1));
+    ir_value *at = ir_and(b, zero, ex_is(b, y, IR_EQ, pole));
+    ir_value *root = ir_sqrt(b, ex_keep(b, at, ex_plus(b, y, -pole), 1));
+    return ir_multiply(b, x, ex_pick(b, at, root, l));
 }
 static ir_value *make_xlogy(ir_builder *b, ir_value *x, ir_value *y) {
     return x_log(b, x, y, ir_log, 0);

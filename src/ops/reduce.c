@@ -158,6 +158,7 @@ static void with_index(const xt_src *src, const char *what, xt_tensor x, int axi
     ir_value *v = lazy_value(x), *i = NULL;
     int64_t a = 0;
     xt_tensor failed = {0};
+    if (v && v->type->rank == 0 && (axis == 0 || axis == -1)) v = ir_reshape(b, v, 1, (int64_t[]){1});
     if (v && ops_axis(src, what, v->type, axis, &a, &failed) &&
         has_extreme(src, what, v->type, v->type->dims[a], &failed))
         i = ops_arg_extreme(b, v, a, least);

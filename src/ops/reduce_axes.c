@@ -87,8 +87,11 @@ static ir_value *nansum(over *o, ir_value *x) {
     return x ? sum(o, x) : NULL;
 }
 static ir_value *nanmean(over *o, ir_value *x) {
-    ir_value *numbers = ir_convert(o->b, ir_compare(o->b, IR_EQ, x, x), x->type->dtype);
-    return ir_divide(o->b, total(o, without_nan(o, x)), total(o, numbers));
+    ir_builder *b = o->b;
+    ir_value *number = ir_compare(b, IR_EQ, x, x), *count = total(o, ir_convert(b, number, x->type->dtype));
+    ir_value *mean = ir_divide(b, total(o, without_nan(o, x)), count), *none = ex_is(b, count, IR_EQ, 0);
+    ir_value *of_none = total(o, ex_unknown(b, back(o, none), x));
+    return ex_pick(b, none, ir_add(b, mean, of_none), mean);
 }
 
 /* Two passes: the squares of what the mean leaves. The correction is the caller's number; what it leaves of the count

@@ -30,7 +30,7 @@ typedef struct running {
     const char *what;
     ops_binary_fn combine;
     double identity;
-    bool floats;
+    bool floats, divides;
 } running;
 
 static xt_tensor run(const xt_src *src, const running *r, xt_tensor x, int axis) {
@@ -53,19 +53,23 @@ static xt_tensor run(const xt_src *src, const running *r, xt_tensor x, int axis)
     if (v->type->rank == 0 || v->type->count == 0) return lazy_wrap(ops_copy(s.b, v), r->what);
     s.n = v->type->dims[s.axis];
     ir_value *y = v;
+    if (r->divides && ir_dtype_is_float(t) && s.n > 1) { /* PyTorch divides what it has multiplied */
+        ir_value *nan = ir_compare(s.b, IR_NE, v, v);
+        y = ex_pick(s.b, nan, ex_unknown(s.b, nan, v), v);
+    }
     for (int64_t by = 1; by < s.n && y; by *= 2) y = r->combine(s.b, moved(&s, y, by, r->identity), y);
     if (y == v) y = ops_copy(s.b, y);
     return lazy_wrap(y ? ir_convert(s.b, y, t) : NULL, r->what);
 }
 
 xt_tensor xt_cumsum_at(const xt_src *src, xt_tensor x, int axis) {
-    return run(src, &(running){"xt_cumsum", ir_add, 0, false}, x, axis);
+    return run(src, &(running){"xt_cumsum", ir_add, 0, false, false}, x, axis);
 }
 xt_tensor xt_cumprod_at(const xt_src *src, xt_tensor x, int axis) {
-    return run(src, &(running){"xt_cumprod", ir_multiply, 1, false}, x, axis);
+    return run(src, &(running){"xt_cumprod", ir_multiply, 1, false, true}, x, axis);
 }
 xt_tensor xt_logcumsumexp_at(const xt_src *src, xt_tensor x, int axis) {
-    return run(src, &(running){"xt_logcumsumexp", log_add, -INFINITY, true}, x, axis);
+    return run(src, &(running){"xt_logcumsumexp", log_add, -INFINITY, true, false}, x, axis);
 }
 
 /* --- running extremes --- */

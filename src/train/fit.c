@@ -37,17 +37,12 @@ static xt_status fit_limits(xt_trainer *t) {
         if (world_get()->rank == 0) log_msg(XT_SEV_INFO, "overfit_batches: the training loader is not shuffled");
     }
     if (t->o.fast_dev_run) train = val = (double)t->o.fast_dev_run;
-    if (train == 0)
-        return status_new(
-            XT_INVALID_ARGUMENT, NULL,
-            "limit_train_batches = 0 leaves nothing to train on; xt_validate and xt_test are passes without "
-            "training");
     if (val == 0) t->val = NULL; /* callbacks then go by epochs, as without a validation loader */
     XT_TRY(limit_batches("limit_train_batches", train, xt_loader_batches(t->train), &t->train_limit));
     if (t->val) XT_TRY(limit_batches("limit_val_batches", val, xt_loader_batches(t->val), &t->val_limit));
     for (size_t i = 0; t->val && i < t->n_vals; i++)
         XT_TRY(limit_batches("limit_val_batches", val, xt_loader_batches(t->vals[i]), &t->val_limits[i]));
-    return check_periods(t, t->train_limit);
+    return train == 0 ? NULL : check_periods(t, t->train_limit);
 }
 
 /* A few validation batches before anything is trained: a mistake in validation_step shows now, not after the

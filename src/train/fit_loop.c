@@ -547,7 +547,9 @@ static bool run_epoch(loop *l) {
 static void tell_nothing_left(const xt_trainer *t) {
     bool epochs = !epochs_left(t);
     bool went_on = t->resumed_from || t->global_step > 0; /* a checkpoint's, or an earlier fit's of this trainer */
-    if (world_get()->rank == 0 && went_on && !t->quiet && (epochs || !steps_left(t)))
+    if (world_get()->rank == 0 && !t->quiet && t->train_limit == 0)
+        log_msg(XT_SEV_WARNING, "limit_train_batches = 0: nothing to train on");
+    else if (world_get()->rank == 0 && went_on && !t->quiet && (epochs || !steps_left(t)))
         log_msg(XT_SEV_INFO, "%s %lld is reached already: nothing to train; raise --%s",
                 epochs ? "max_epochs" : "max_steps", (long long)(epochs ? t->o.max_epochs : t->o.max_steps),
                 epochs ? "max_epochs" : "max_steps");
@@ -569,7 +571,7 @@ bool fit_epochs(xt_trainer *t, const xt_src *src) {
     /* an earlier fit used the time */
     if (t->max_time_ns && train_ranks_agree(t->max_time_ns == 1 || t->elapsed_before_ns >= t->max_time_ns))
         stopping_check(t);
-    while (!t->stopping && epochs_left(t) && steps_left(t)) {
+    while (!t->stopping && epochs_left(t) && steps_left(t) && l.batches > 0) {
         int64_t steps = t->global_step, batches = t->position.batches;
         if (!run_epoch(&l)) return false;
         bool ran = t->position.batches != batches; /* one that was resumed behind its last batch has none left */

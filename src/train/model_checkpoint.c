@@ -223,12 +223,17 @@ static bool too_early(const xt_trainer *t, const saver *m) {
     return true;
 }
 
-/* Without a monitor the newest are the best. */
-static xt_status score_of(xt_trainer *t, const saver *m, double *out) {
+/* Without a monitor the newest are the best. *judged: there is a score; a value that a validation would log, in a fit
+ * that has none, was told at its start (monitors_begin), and judges no file. */
+static xt_status score_of(xt_trainer *t, const saver *m, double *out, bool *judged) {
     *out = -(double)t->global_step;
+    *judged = true;
     if (!m->o.monitor) return NULL;
     double v = xt_trainer_metric(t, m->o.monitor, true), probe;
-    if (isnan(v) && !log_find(t->log, m->o.monitor, &probe)) return log_not_logged("xt_model_checkpoint", m->o.monitor);
+    if (isnan(v) && !log_find(t->log, m->o.monitor, &probe)) {
+        *judged = !monitors_left_out(t, m->o.monitor);
+        return *judged ? log_not_logged("xt_model_checkpoint", m->o.monitor) : NULL;
+    }
     monitors_tell(t, "xt_model_checkpoint", m->o.monitor, v);
     *out = isnan(v) ? INFINITY : m->o.mode == XT_MAX ? -v : v;
     return NULL;
@@ -306,10 +311,10 @@ static xt_status tell_none(const saver *m, xt_status failed, bool told) {
 /* The new file joins the list before the snapshot is taken: its own entry is in the state it saves. */
 static xt_status save_first(xt_trainer *t, saver *m, bool *out_told) {
     double score = 0;
-    bool early = too_early(t, m);
-    if (!early) XT_TRY(score_of(t, m, &score));
+    bool judged = !too_early(t, m);
+    if (judged) XT_TRY(score_of(t, m, &score, &judged));
     int64_t k = m->o.last_only == XT_ON ? 0 : m->o.save_top_k < 0 ? INT64_MAX : m->o.save_top_k;
-    bool good = !early && ((int64_t)m->n < k || (k > 0 && score < m->files[worst(m)].score));
+    bool good = judged && ((int64_t)m->n < k || (k > 0 && score < m->files[worst(m)].score));
     char *path = NULL, *last = m->o.save_last == XT_OFF ? NULL : path_join(m->dir, "last.ckpt");
     checkpoint_job job = {.last = last};
     size_t cap = 0;

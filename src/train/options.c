@@ -26,7 +26,7 @@ const option_row train_option_rows[] = {
     ROW(overfit_batches, OPTION_DOUBLE, 0, 1e15, "train and validate on the first batches only, unshuffled; 0 = off"),
     ROW(num_sanity_val_steps, OPTION_I64, -1, 1e15,
         "validation batches before training, to find mistakes early; -1 = all"),
-    ROW(signals, OPTION_STRING, 0, 0, "signals that save and stop: TERM (default), INT, HUP, USR1, USR2"),
+    ROW(signals, OPTION_STRING, 0, 0, "signals that save and stop: TERM and INT (default), HUP, USR1, USR2"),
     ROW(gradient_clip_val, OPTION_DOUBLE, 0, 1e30, "largest norm of all gradients together; 0 = off"),
     ROW(gradient_clip_algorithm, OPTION_STRING, 0, 0, "norm (default) or value: of each element"),
     ROW(precision, OPTION_STRING, 0, 0, "fp32 (default), bf16-mixed, 16-mixed, bf16-true, 16-true or 64-true"),

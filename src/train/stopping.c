@@ -10,7 +10,8 @@
  *  4. A fit that is left by longjmp or by its thread's end counts no longer, and the last one's signals are given back:
  *     at the thread's end, or at its next fit.
  *  5. The signal handlers only note the number. What the program had installed for the signal is called as well, and is
- *     back in place after the fit. */
+ *     back in place after the fit.
+ *  6. A second Ctrl-C goes to what was there before the fit, as one who waits for a step that hangs needs it. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -34,11 +35,19 @@ static int fits; /* under way: more than one in a hook of another, which share w
 static __thread int fits_here; /* of them, this thread's */
 static bool listens; /* to the ends of threads */
 static volatile sig_atomic_t caught;
+static volatile sig_atomic_t tells; /* rank 0 of a fit that speaks */
 
 static void note_signal(int number, siginfo_t *info, void *context) {
+    static const char words[] = "xtrain: Ctrl-C: the fit ends after the step or the validation under way; a second "
+                                "Ctrl-C ends the process at once\n";
     caught = number;
     for (int i = 0; i < KNOWN; i++) {
         if (known[i].number != number || !taken[i]) continue;
+        if (number == SIGINT) {
+            ssize_t wrote = tells ? write(STDERR_FILENO, words, sizeof words - 1) : 0;
+            (void)wrote; /* nobody listens: then nobody */
+            sigaction(number, &before[i], NULL);
+        }
         if (before[i].sa_flags & SA_SIGINFO)
             before[i].sa_sigaction(number, info, context);
         else if (before[i].sa_handler != SIG_DFL && before[i].sa_handler != SIG_IGN)
@@ -77,7 +86,15 @@ xt_status stopping_check_names(const char *list) {
 }
 
 static const char *wanted_signals(const xt_trainer *t) {
-    return t->o.signals ? t->o.signals : under_slurm() ? "TERM,USR1" : "TERM";
+    return t->o.signals ? t->o.signals : under_slurm() ? "TERM,INT,USR1" : "TERM,INT";
+}
+
+/* Ctrl-C that nobody asked the fit to take is left to a program that has its own idea of it, and to a shell script that
+ * has it ignored in what runs in the background. */
+static bool leaves(const xt_trainer *t, int number) {
+    struct sigaction now;
+    if (t->o.signals || number != SIGINT || sigaction(number, NULL, &now) != 0) return false;
+    return (now.sa_flags & SA_SIGINFO) || (now.sa_handler != SIG_DFL && !blackbox_is_handler(now.sa_handler));
 }
 
 xt_status stopping_settle(xt_trainer *t) {
@@ -88,18 +105,16 @@ xt_status stopping_settle(xt_trainer *t) {
     return NULL;
 }
 
-/* Ctrl-C ends the process at once unless the fit takes it, and the line it ends with says what that costs. The
- * thread that writes checkpoints tells of each complete one, also of those it completes when the fit is over. Only
- * rank 0 has files. */
+/* A Ctrl-C that the fit does not take, and a second one, end the process at once, and the line it ends with says what
+ * that costs. The thread that writes checkpoints tells of each complete one, also of those it completes when the fit is
+ * over. Only rank 0 has files. */
 static pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
 static bool interruptible;
 
 void stopping_saved(const char *checkpoint) {
     char words[640];
-    snprintf(
-        words, sizeof words,
-        "nothing was saved%s%.400s; .signals = \"TERM,INT\" (--signals TERM,INT) lets Ctrl-C save a checkpoint first",
-        checkpoint ? " after " : "", checkpoint ? checkpoint : "");
+    snprintf(words, sizeof words, "nothing was saved%s%.400s", checkpoint ? " after " : "",
+             checkpoint ? checkpoint : "");
     pthread_mutex_lock(&saving);
     if (interruptible) blackbox_on_interrupt(words);
     pthread_mutex_unlock(&saving);
@@ -118,6 +133,7 @@ void stopping_begin(xt_trainer *t) {
     t->clock_began_ns = clock_ns();
     set_interruptible(true);
     stopping_saved(t->saved_last);
+    tells = world_get()->rank == 0 && !t->quiet;
     memset(t->signals_taken, 0, sizeof t->signals_taken);
     pthread_mutex_lock(&lock);
     if (!listens) lazy_at_thread_end(stopping_left);
@@ -125,7 +141,7 @@ void stopping_begin(xt_trainer *t) {
     fits_here++;
     if (fits++ == 0) caught = 0;
     for (int i = 0; i < KNOWN; i++) {
-        if (taken[i] || !listed(wanted_signals(t), known[i].name)) continue;
+        if (taken[i] || !listed(wanted_signals(t), known[i].name) || leaves(t, known[i].number)) continue;
         struct sigaction act = {.sa_sigaction = note_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
         sigemptyset(&act.sa_mask);
         t->signals_taken[i] = taken[i] = sigaction(known[i].number, &act, &before[i]) == 0;

@@ -9,6 +9,7 @@ each family become one C program, which prints what it has; the gradient is that
 cos(0), cos(1), ... A call that PyTorch refuses must be an error here, or is named in FREER with the reason; one that is
 refused here alone is a difference."""
 import argparse
+import inspect
 import os
 import subprocess
 import sys
@@ -116,12 +117,14 @@ def program(calls, seen):
     return "\n".join(text)
 
 
-def run_theirs(call):
-    """(values, gradients), or why PyTorch refuses."""
+def run_theirs(call, got):
+    """(values, gradients), or why PyTorch refuses. A function of `drawn` takes our first value for its draw."""
     t = {k: v.clone().requires_grad_(k in call.grad) for k, v in call.inputs.items()}
+    own = (getattr(call.f, "__module__", None) or "").startswith("draws.")
+    if own and got and got["value"] and "drawn" in inspect.signature(call.f).parameters:
+        t["drawn"] = got["value"][0][1]
     torch.set_default_dtype(torch.float32)  # what a program of theirs has
     try:
-        own = (getattr(call.f, "__module__", None) or "").startswith("draws.")
         # PyTorch's own functions have other names for their arguments.
         out = call.f(**t) if own else call.f(*t.values())
         out = [o for o in (out if isinstance(out, (tuple, list)) else [out])]
@@ -175,7 +178,7 @@ def apart(ours, theirs, tol):
 
 
 def compare(call, got, freer):
-    want = run_theirs(call)
+    want = run_theirs(call, got)
     if got is None:
         return "nothing was printed"
     if isinstance(want, str):

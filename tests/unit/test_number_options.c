@@ -116,6 +116,23 @@ static void dropout_from_none_to_all(void **state) {
     }
 }
 
+/* A number that a function computes others from is told as the program gave it. */
+static void a_number_is_the_programs(void **state) {
+    (void)state;
+    notices[0] = 0;
+    xt_set_sink(note, NULL);
+    for (int s = 0; s < 3; s++) {
+        xt_tensor x = xt_from_array(values, XT_F32, ROWS, COLUMNS);
+        xt_tensor loss = xt_keep(xt_cross_entropy(x, xt_argmax(x, -1), .label_smoothing = 0.1 * (s + 1)));
+        assert_true(xt_mark_step());
+        xt_drop(loss);
+    }
+    xt_set_sink(NULL, NULL);
+    if (!strstr(notices, "the number of xt_cross_entropy changed from 0.1 to 0.2") ||
+        strstr(strstr(notices, "the number of") + 1, "the number of"))
+        fail_msg("told \"%s\"", notices);
+}
+
 /* Numbers for which a function has another form are numbers as others once they move: how many programs serve all. */
 typedef xt_tensor (*moved_fn)(xt_module *m, xt_tensor x, double v);
 static xt_tensor encoder(xt_module *m, xt_tensor x, double v) {
@@ -183,6 +200,7 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_number), cmocka_unit_test(dropout_from_none_to_all),
+                                       cmocka_unit_test(a_number_is_the_programs),
                                        cmocka_unit_test(from_a_special_number)};
     return cmocka_run_group_tests(tests, NULL, end);
 }

@@ -53,6 +53,8 @@ CASE(clamp, xt_clamp(F(2), 1, 0))
 CASE(where, xt_where(F(3), F(2), F(2)))
 CASE(cast, xt_cast(F(2), XT_TOKEN))
 CASE(full, xt_full(1, XT_F32, 2, -3))
+CASE(zeros, xt_zeros(XT_F32, 0, 2))
+CASE(ones, xt_ones(XT_F32, 2, -3))
 CASE(arange, xt_arange(-1, XT_F32))
 CASE(rand, xt_rand(XT_I32, 2))
 
@@ -106,6 +108,8 @@ static const row rows[] = {
     ROW(where, "the condition [3] does not broadcast with x and y [2]"),
     ROW(cast, "no dtype of numbers"),
     ROW(full, "xt_full: dtype f32, shape [2,-3]"),
+    ROW(zeros, "xt_zeros: dtype f32, shape [0,2]"),
+    ROW(ones, "xt_ones: dtype f32, shape [2,-3]"),
     ROW(arange, "xt_arange: -1 numbers"),
     ROW(rand, "random numbers are floats"),
 };

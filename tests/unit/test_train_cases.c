@@ -214,7 +214,6 @@ static void limits_that_make_no_sense(void **state) {
                 {XT_OPTS(xt_trainer_opts, .max_epochs = -2), "max_epochs = -2"},
                 {XT_OPTS(xt_trainer_opts, .accumulate_grad_batches = 0), "accumulate_grad_batches = 0"},
                 {XT_OPTS(xt_trainer_opts, .log_every_n_steps = 0), "log_every_n_steps = 0"},
-                {XT_OPTS(xt_trainer_opts, .limit_train_batches = 0), "limit_train_batches = 0"},
                 {XT_OPTS(xt_trainer_opts, .fast_dev_run = -1), "fast_dev_run = -1"}};
     const source s = {0, 8, 2, 0, XT_OFF, 0};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {

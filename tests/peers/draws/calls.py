@@ -29,6 +29,17 @@ def rn(*dims):
     return (x * 2).round() / 2 if r.random() < 0.25 else x
 
 
+def odd(x, *kinds):
+    """Some of x's numbers are one of kinds; sometimes all of a row (of the last dim) are."""
+    for row in x.reshape(-1, x.shape[-1]) if x.dim() and x.numel() else [x.view(-1)]:
+        if r.random() < 0.15:
+            row.fill_(r.choice(kinds))
+        for i in range(len(row)):
+            if r.random() < 0.3:
+                row[i] = r.choice(kinds)
+    return x
+
+
 def smooth(*dims):
     return torch.tensor([r.gauss(0, 1) for _ in range(math.prod(dims))]).reshape(dims)
 

@@ -151,3 +151,45 @@ def layers_of_distributions():
     return Call(f"xt_dist_log_prob(xt_{c}_dist({base}), v)",
                 lambda p, q, v: D.TransformedDistribution(N(p, q), [t]).log_prob(v), ["p", "q", "v"], p=loc, q=scale,
                 v=val)
+
+
+@family
+def without_a_choice():
+    """Categories of which some have no probability."""
+    b, K = shape(0, 2, 0), r.randint(2, 4)
+    p = pos(*b, K)
+    p[..., r.randrange(K)] = 0
+    name, make = r.choice([("categorical", D.Categorical), ("one_hot_categorical", D.OneHotCategorical)])
+    return Call(f"xt_dist_entropy(xt_{name}_dist(p))", lambda p: make(p).entropy(), ["p"], 1e-7, p=p)
+
+
+def slopes_at(x, cc):
+    """What a Dirichlet draw x gains by its concentrations, through PyTorch's own backward."""
+    class Drawn(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, cc):
+            ctx.save_for_backward(cc)
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, d):
+            cc, = ctx.saved_tensors
+            s = torch._dirichlet_grad(x, cc.contiguous(), cc.sum(-1, True).expand_as(cc).contiguous())
+            return s * (d - (x * d).sum(-1, True))
+    return Drawn.apply(cc)
+
+
+@family
+def drawn():
+    """The gradient of a draw, at the draw that was made here. PyTorch's are approximations, with errors of 1e-3 (the
+    derivatives themselves are unit/test_distributions')."""
+    b, K = shape(1, 2, 0), r.randint(2, 4)
+    around = r.choice((0.05, 0.3, 2, 30, 500))
+    if r.random() < 0.5:
+        return Call("xt_dist_rsample(xt_dirichlet_dist(p))", lambda p, drawn: slopes_at(drawn, p), ["p"], 5e-4,
+                    p=pos(*b, K) * around)
+
+    def beta(p, q, drawn):
+        return slopes_at(torch.stack([drawn, 1 - drawn], -1), torch.stack([p, q], -1))[..., 0]
+    return Call("xt_dist_rsample(xt_beta_dist(p, q))", beta, ["p", "q"], 5e-4, p=pos(*b) * around,
+                q=pos(*b) * r.choice((around, 1)))

@@ -1,8 +1,10 @@
 """Functions of each element."""
+import math
+
 import torch
 import torch.nn.functional as F
 
-from draws.calls import Call, family, ints, r, rn, shape
+from draws.calls import Call, INF, family, ints, odd, r, rn, shape
 
 
 @family
@@ -85,3 +87,28 @@ def two_ints():
         ("xt_sign(x)", lambda x, y: x.sign()), ("xt_isin(x, y)", lambda x, y: torch.isin(x, y)),
     ])
     return Call(c, f, [], 1e-6, x=x, y=y)
+
+
+@family
+def beside_nan():
+    """NaN, infinities and the ends of domains in what is compared, bounded and divided (but for hardtanh, whose
+    gradient beside NaN depends in PyTorch on whether the element stands in a full vector)."""
+    dims, b = shape(0, 3, 0), round(r.uniform(-1, 1), 2)
+    c, f = r.choice([
+        ("xt_maximum(x, y)", torch.maximum), ("xt_minimum(x, y)", torch.minimum), ("xt_fmax(x, y)", torch.fmax),
+        ("xt_fmin(x, y)", torch.fmin), ("xt_relu(x)", lambda x, y: torch.relu(x)),
+        (f"xt_maximum(x, {b})", lambda x, y: torch.maximum(x, torch.full_like(x, b))),
+        (f"xt_minimum(x, {b})", lambda x, y: torch.minimum(x, torch.full_like(x, b))),
+        (f"xt_clamp(x, {b - 1}, {b})", lambda x, y: torch.clamp(x, b - 1, b)),
+        (f"xt_clamp_min(x, {b})", lambda x, y: torch.clamp_min(x, b)),
+        (f"xt_clamp_max(x, {b})", lambda x, y: torch.clamp_max(x, b)),
+        ("xt_clamp_tensor(x, y, xt_add(y, 1))", lambda x, y: torch.clamp(x, y, y + 1)),
+        ("xt_logit(x)", lambda x, y: torch.logit(x)), ("xt_xlogy(x, y)", torch.xlogy),
+        ("xt_xlog1py(x, y)", torch.special.xlog1py), ("xt_abs(x)", lambda x, y: x.abs()),
+        ("xt_nan_to_num(x)", lambda x, y: torch.nan_to_num(x)),
+        (f"xt_threshold(x, {b}, 0.5)", lambda x, y: F.threshold(x, b, 0.5)),
+        ("xt_where(xt_gt(x, y), x, y)", lambda x, y: torch.where(x > y, x, y)),
+    ])
+    # x log(y) is 0 at x = 0 and y = inf, where PyTorch says that it grows without bound in x.
+    kinds = (math.nan, -INF, 0.0, 1.0, -1.0) + (() if "xlog" in c else (INF,))
+    return Call(c, f, ["x", "y"], x=odd(rn(*dims), *kinds), y=odd(rn(*dims), *kinds))

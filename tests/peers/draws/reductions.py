@@ -4,7 +4,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from draws.calls import Call, INF, axes_of, axis_of, family, ints, lst, num, opts, r, rn, shape
+from draws.calls import Call, INF, axes_of, axis_of, family, ints, lst, num, odd, opts, r, rn, shape, smooth
 
 
 @family
@@ -162,3 +162,31 @@ def promoted():
          lambda x, y: torch.cat([x.flatten(), y.flatten()])),
     ])
     return Call(c, f, [], 1e-6, x=x, y=y)
+
+
+@family
+def along_nan():
+    """Rows that hold NaN, or nothing else; and tensors without dims."""
+    dims = shape(1, 3, 0)
+    a = axis_of(dims)
+    at, axes, kinds = f"{a}", f"XT_LIST({a})", [math.nan]
+    if r.random() < 0.1:
+        dims, a = [], r.choice((0, -1))
+        at, axes = f"{a}", "XT_LIST()"
+    c, f, more = r.choice([
+        (f"xt_nanmean(x, {axes})", lambda x: torch.nanmean(x, a), [INF]),
+        (f"xt_nansum(x, {axes})", lambda x: torch.nansum(x, a), [INF]),
+        (f"xt_cumprod(x, {at})", lambda x: torch.cumprod(x, a), []),
+        (f"xt_cumsum(x, {at})", lambda x: torch.cumsum(x, a), [INF]),
+        (f"xt_nanmedian_axis(x, {at}, &out[0], &at);", lambda x: torch.nanmedian(x, a)[0], [INF]),
+        (f"xt_max_with_index(x, {at}, &out[0], &out[1]);", lambda x: torch.max(x, a), [INF, -INF]),
+        (f"xt_min_with_index(x, {at}, &out[0], &out[1]);", lambda x: torch.min(x, a), [INF, -INF]),
+        (f"xt_amax(x, {axes})", lambda x: torch.amax(x, a), [INF]),
+        (f"xt_softmax(x, {at})", lambda x: F.softmax(x, a), [-INF]),
+        (f"xt_mean(x, {axes})", lambda x: torch.mean(x, a), [INF]),
+    ])
+    # Beside a zero PyTorch takes another way, in which what NaN gives depends on the zeros of other rows.
+    x = smooth(*dims) if "cumprod" in c else rn(*dims)
+    if not dims and not c.startswith(("xt_max_", "xt_min_", "xt_cum")):
+        return along_nan()
+    return Call(c, f, ["x"], x=odd(x, *kinds, *more))
