@@ -222,7 +222,7 @@ xt_status status_errno(const char *what, const char *path) {
 
 xt_status status_no_thread(int error, const char *what) {
     char buf[128];
-    return status_new(XT_RESOURCE_EXHAUSTED, NULL,
+    return status_new(code_of_errno(error), NULL,
                       "%s could not be started: %s. The user, or the container, may have no more threads left (ulimit "
                       "-u, pids.max), or there is no room for its stack (ulimit -s, -v)",
                       what, strerror_r(error, buf, sizeof buf));
