@@ -22,7 +22,9 @@ class Parameter:
         self.function = "(*" in self.text or re.search(r"\bxt_\w+_fn\b", self.text) is not None
         self.pointer = "*" in self.text or "[" in self.text or self.function
         kind = re.match(r"(?:const )?xt_(\w+) \*(const \*)?\s*\w+$", self.text)
-        self.kind = kind.group(1) if kind else None
+        status = re.match(r"xt_status \w+$", self.text) is not None # a pointer, though not written as one
+        self.pointer |= status
+        self.kind = kind.group(1) if kind else "status" if status else None
         self.list = bool(kind and kind.group(2))
         self.options = re.match(r"xt_\w+_opts \w+$", self.text) is not None
         self.integer = re.match(r"(int|int64_t|size_t) \w+$", self.text) is not None

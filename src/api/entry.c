@@ -120,6 +120,7 @@ bool api_may_free(const api_call *call, handle_kind kind, const void *p) {
                          call->name, handle_word(kind)));
     return false;
 }
+    if (p == lazy_pending()) return false; /* xt_clear_error ends it, and until then it is there for all who ask */
 
 /* The line of a call that nobody noted comes from debug information; without any, "binary+0x1234" would say nothing. */
 xt_status api_given(const api_call *call, xt_status s) {
