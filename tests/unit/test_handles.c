@@ -575,6 +575,43 @@ static void the_pending_error_may_be_given(void **state) {
     rest();
 }
 
+/* --- sizes and counts that callers give --- */
+static void sizes_of_structs_are_looked_at(void **state) {
+    (void)state;
+    static const size_t bad[] = {1, 4, sizeof(void *) + 4, sizeof(xt_task) - 1, SIZE_MAX, SIZE_MAX - 7};
+    xt_task task = {.net = fit_net, .training_step = fit_loss, .configure_optimizers = fit_optimizer};
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF);
+    xt_loader *l = xt_loader_new(xt_drawn_digits(4, 0), .batch = 2);
+    xt_data_module module = {.struct_size = sizeof module, .train = make_no_loader};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(xt_predict_at(XT_HERE, t, &task, bad[i], l, NULL, NULL), 1);
+        expect(__LINE__ - 1, "xt_predict: `task_size` is", "sizeof gives its size");
+        assert_int_equal(xt_fit_data_at(XT_HERE, t, &task, bad[i], &module), 1);
+        expect(__LINE__ - 1, "xt_fit_data: `task_size` is", "sizeof gives its size");
+        xt_dataset_desc d = {.struct_size = bad[i], .count = 4, .x = {XT_F32, {1}}, .get = zeros};
+        assert_null(xt_dataset_new(&d));
+        expect(__LINE__ - 1, "`d->struct_size` is", "sizeof gives its size");
+        xt_callback_desc c = {.struct_size = bad[i], .name = "starts", .fit_start = starts_with};
+        assert_null(xt_callback_new(&c, NULL));
+        expect(__LINE__ - 1, "`d->struct_size` is", "sizeof gives its size");
+    }
+    xt_loader_free(l);
+    xt_trainer_free(t);
+    rest();
+}
+
+static void counts_beyond_all_memory_are_refused(void **state) {
+    (void)state;
+    xt_tensor h = input(), xs = xt_ones(XT_F32, 5, 2, 3), y;
+    assert_false(xt_scan_at(XT_HERE, cell, INT32_MAX, &h, 1, &xs, 0, NULL, (xt_scan_opts){.length = -1}));
+    expect(__LINE__ - 1, "xt_scan: `n_carry` is 2147483647", "at most");
+    assert_false(xt_scan_at(XT_HERE, cell, 1, &h, 1, &xs, INT32_MAX, &y, (xt_scan_opts){.length = -1}));
+    expect(__LINE__ - 1, "xt_scan: `n_y` is 2147483647", "at most");
+    assert_true(xt_is_error(xt_concat_at(XT_HERE, INT32_MAX, &h, 0)));
+    expect(__LINE__ - 1, "is 2147483647", "at most");
+    rest();
+}
+
 int main(void) {
     xt_on_error(note, NULL);
     const struct CMUnitTest tests[] = {
@@ -596,6 +633,8 @@ int main(void) {
         cmocka_unit_test(many_statuses_are_made_and_freed),
         cmocka_unit_test(what_functions_give_is_a_status),
         cmocka_unit_test(the_pending_error_may_be_given),
+        cmocka_unit_test(sizes_of_structs_are_looked_at),
+        cmocka_unit_test(counts_beyond_all_memory_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
