@@ -28,6 +28,24 @@ static xt_status out_of_memory(const char *path) {
 }
 
 /* --- writing --- */
+/* What stood beside the file before, which belongs to the tokens that are in it. */
+typedef struct beside {
+    char name[4200], *text; /* NULL: nothing */
+    size_t n;
+} beside;
+
+static xt_status beside_read(const char *path, beside *b) {
+    snprintf(b->name, sizeof b->name, "%s.json", path);
+    return access(b->name, F_OK) == 0 ? xt_read_file(b->name, &b->text, &b->n) : NULL;
+}
+
+static void beside_put_back(const beside *b) {
+    if (b->text)
+        xt_status_free(xt_write_file(b->name, b->text, b->n));
+    else
+        unlink(b->name);
+}
+
 static xt_status write_beside(const char *path, size_t width, size_t n, int64_t vocab) {
     char name[4200], text[200];
     snprintf(name, sizeof name, "%s.json", path);
@@ -43,8 +61,11 @@ xt_status token_file_write(const char *path, const int32_t *tokens, size_t n, in
     for (size_t i = 0; i < n; i++)
         for (size_t b = 0; b < width; b++) data[i * width + b] = (unsigned char)((uint32_t)tokens[i] >> 8 * b);
     /* First what says how to read it: tokens of four bytes without it would be read as twice as many of two. */
-    xt_status s = write_beside(path, width, n, vocab);
-    if (!s) s = xt_write_file(path, data, n * width);
+    beside was = {0};
+    xt_status s = beside_read(path, &was);
+    if (!s) s = write_beside(path, width, n, vocab);
+    if (!s && (s = xt_write_file(path, data, n * width)) != NULL) beside_put_back(&was);
+    xt_text_free(was.text);
     free(data);
     return s;
 }

@@ -79,8 +79,7 @@ static xt_dist dists[4];
 static xt_metric metrics[4];
 static int wrong; /* arguments of the call under way that are certainly wrong */
 static bool cleared; /* a function that it called back has taken its error away */
-static xt_status unseen[MOST_CALLS + MOST_INSIDE];
-static int n_unseen, errors_told;
+static int errors_told;
 static const double standing_number = 0.5;
 static _Thread_local bool has_turn;
 
@@ -324,7 +323,8 @@ static void got_handle(int kind, void *h) {
 }
 static void was_freed(int kind, void *h) {
     pool *p = &pools[kind];
-    if (kind == K_dataset || xt_error()) return; /* it may have other owners, or was not freed */
+    /* it may have other owners, or was not freed */
+    if (kind == K_dataset || (kind != K_status && xt_error())) return;
     for (int i = 0; i < p->n_live; i++)
         if (p->live[i] == h) {
             p->live[i] = p->live[--p->n_live];
@@ -345,8 +345,8 @@ static int statuses; /* of the call under way */
 static void got_status(xt_status s) {
     if (!s) return;
     statuses++;
-    if (one_in(8) && n_unseen < (int)(sizeof unseen / sizeof unseen[0])) {
-        unseen[n_unseen++] = s;
+    if (one_in(8) && pools[K_status].n_live < HANDLES) {
+        got_handle(K_status, s);
         return;
     }
     if (strlen(xt_status_message(s)) < 4) abort();
@@ -470,12 +470,12 @@ static void first_handles(void) {
     got_handle(K_step, xt_compile(step_fn));
     got_handle(K_callback, xt_lr_monitor());
     got_handle(K_loss_scaler, xt_loss_scaler_new());
+    got_handle(K_status, xt_status_new(XT_ABORTED, "one"));
 }
 static void free_all(void) {
     has_turn = false;
-    static const int last[] = {K_trainer, K_loader,  K_optimizer, K_loss_scaler, K_step,    K_running,
-                               K_mesh,    K_dataset, K_plan,      K_recording,   K_program, K_module};
-    for (int i = 0; i < n_unseen; i++) xt_status_free(unseen[i]);
+    static const int last[] = {K_trainer, K_loader, K_optimizer, K_loss_scaler, K_step,   K_running, K_mesh,
+                               K_dataset, K_plan,   K_recording, K_program,     K_module, K_status};
     for (int i = 0; i < pools[K_callback].n_live; i++) { /* they go with a trainer */
         xt_trainer *t = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF);
         xt_trainer_add(t, pools[K_callback].live[i]);
@@ -497,6 +497,7 @@ static void free_all(void) {
             case K_recording: xt_recording_free(h); break;
             case K_program: xt_program_free(h); break;
             case K_module: xt_module_free(h); break;
+            case K_status: xt_status_free(h); break;
             }
         }
 }

@@ -24,7 +24,6 @@ LEFT_OUT = {
     "xt_array_free": "the arrays that are passed here are this program's",
     "xt_text_free": "takes what malloc gave, as free does",
     "xt_remote_results_free": "takes what the library filled, as free does",
-    "xt_status_free": "takes what the library gave, as free does; the others take none but NULL here",
 }
 
 # Arguments that no type tells: {function: {parameter: expression}}. `more` is true of a call whose data is real.
@@ -76,7 +75,7 @@ NUMBERS = {"int": "pick_int()", "int64_t": "pick_long()", "uint64_t": "(uint64_t
            "bool": "one_in(2)", "char": "(char)pick_int()", "xt_dtype": "pick_dtype()", "xt_tensor": "pick_tensor()",
            "xt_list": "pick_list()", "xt_spec": "pick_spec()", "xt_dist": "pick_dist()", "xt_metric": "pick_metric()",
            "xt_sampler": "pick_sampler()", "xt_sparse": "pick_sparse()",
-           "xt_rng_state": "(xt_rng_state){{1, 2, 3, 4}}", "xt_status": "NULL"}
+           "xt_rng_state": "(xt_rng_state){{1, 2, 3, 4}}"}
 COUNT = r"(n|n_\w+|count|max|size|bytes|rank|arg_size|parts)$"
 
 

@@ -30,6 +30,7 @@ MAKE = {
     "program": ("program()", "xt_program_free(h)"),
     "recording": ("recording()", "xt_recording_free(h)"),
     "plan": ("plan()", "xt_plan_free(h)"),
+    "status": ('xt_status_new(XT_ABORTED, "one")', "xt_status_free(h)"),
 }
 
 HEAD = r"""
@@ -136,8 +137,9 @@ def value_of(p, wrong):
 def main():
     functions, out, calls = json.load(sys.stdin), [HEAD], []
     for kind, (make, free) in MAKE.items():
-        out.append(f"static xt_{kind} *make_{kind}(void) {{ xt_{kind} *h = {make}; if (!h) _exit(3); return h; }}")
-        out.append(f"static void *freed_{kind}(void) {{ xt_{kind} *h = make_{kind}(); {free}; return h; }}")
+        handle = f"xt_{kind} " if kind == "status" else f"xt_{kind} *"
+        out.append(f"static {handle}make_{kind}(void) {{ {handle}h = {make}; if (!h) _exit(3); return h; }}")
+        out.append(f"static void *freed_{kind}(void) {{ {handle}h = make_{kind}(); {free}; return h; }}")
     for f in functions:
         pointers = [p for p in f["parameters"] if p["pointer"] and p["name"] != "src"]
         cases = [("all NULL", {p["name"]: "NULL" for p in pointers}, False)] if pointers else []

@@ -22,11 +22,14 @@ class Parameter:
         self.function = "(*" in self.text or re.search(r"\bxt_\w+_fn\b", self.text) is not None
         self.pointer = "*" in self.text or "[" in self.text or self.function
         kind = re.match(r"(?:const )?xt_(\w+) \*(const \*)?\s*\w+$", self.text)
-        self.kind = kind.group(1) if kind else None
+        status = re.match(r"xt_status \w+$", self.text) is not None # a pointer, though not written as one
+        self.pointer |= status
+        self.kind = kind.group(1) if kind else "status" if status else None
         self.list = bool(kind and kind.group(2))
         self.options = re.match(r"xt_\w+_opts \w+$", self.text) is not None
         self.integer = re.match(r"(int|int64_t|size_t) \w+$", self.text) is not None
         self.words = [] # (enum, field) of options that are one of some words
+        self.sized = None # (condition, size, type): it says how large a struct of the caller's is
         self.unread = [] # Unread of its options
 
 
@@ -221,6 +224,22 @@ class Field:
         return f"{at} != ({self.default})"
 
 
+def read_sizes(folder, functions):
+    """Which parameters say how large the caller's struct is, which may be of an older or newer header."""
+    text = "".join(h.read_text() for h in pathlib.Path(folder).glob("*.h"))
+    structs = set(re.findall(r"typedef struct (xt_\w+) \{\s*size_t struct_size\b", text))
+    for p in (p for f in functions for p in f.parameters):
+        described = re.match(r"const (xt_\w+) \*\w+$", p.text)
+        if described and described.group(1) in structs:
+            of, size = described.group(1), f"{p.name}->struct_size"
+            p.sized = (f"{p.name} && {size} && api_bad_size({size}, _Alignof({of}))", size, of)
+        elif p.text == "size_t task_size":
+            p.sized = ("api_bad_size(task_size, _Alignof(xt_task))", "task_size", "xt_task")
+        elif p.text == "xt_remote_opts given":
+            size = f"{p.name}.struct_size"
+            p.sized = (f"{size} && api_bad_size({size}, _Alignof(xt_remote_opts))", size, "xt_remote_opts")
+
+
 def read_fields(folder):
     """{struct of options: {field: Field}}"""
     out = {}
@@ -359,6 +378,7 @@ def checks(function, exceptions, kinds, fields):
             continue
         if p.kind in kinds and p.list:
             out.append((f"!{p.name} && {count.name} > 0", f'api_null_list(call, "{p.name}", {count.name})'))
+            out.append((f"{count.name} > API_MOST", f'api_too_many(call, "{count.name}", {count.name})'))
             out.append((f"api_bad_list(HANDLE_{p.kind}, (const void *const *){p.name}, {count.name}, &bad)",
                         f'api_bad_handle(call, HANDLE_{p.kind}, bad, "{p.name}")'))
         elif p.kind in kinds:
@@ -369,7 +389,12 @@ def checks(function, exceptions, kinds, fields):
                         f'api_null_list(call, "{p.name}", (int64_t){count.name})'))
         elif p.pointer and not null:
             out.append((f"!{p.name}", f'api_null(call, "{p.name}")'))
-        elif re.match(r"xt_list \w+$", p.text):
+        if p.sized:
+            out.append((p.sized[0], f'api_bad_struct(call, "{p.sized[1]}", {p.sized[1]}, sizeof({p.sized[2]}))'))
+        if re.match(r"int (n|n_\w+|parts)$", p.text) and any(re.match(r"(const )?xt_tensor \*", q.text)
+                                                              for q in function.parameters):
+            out.append((f"{p.name} > API_MOST", f'api_too_many(call, "{p.name}", {p.name})'))
+        if re.match(r"xt_list \w+$", p.text):
             out.append((f"(size_t){p.name}.n > sizeof {p.name}.v / sizeof *{p.name}.v",
                         f'api_bad_length(call, "{p.name}", {p.name}.n)'))
     return out
@@ -501,6 +526,7 @@ def main():
     for p in (p for f in functions for p in f.parameters if p.options):
         p.words = worded.get(p.text.split(" ")[0], [])
     exceptions.check(functions)
+    read_sizes(headers, functions)
     fields = read_fields(headers)
     read_unread(sys.argv[5], functions, fields)
     entered = [f for f in functions if has_entry(f, exceptions, kinds, fields)]

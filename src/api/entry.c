@@ -72,6 +72,17 @@ xt_status api_bad_length(const api_call *call, const char *argument, int n) {
                       call->name, argument, n, 2 * XT_MAX_RANK);
 }
 
+xt_status api_bad_struct(const api_call *call, const char *argument, size_t size, size_t known) {
+    return status_new(XT_INVALID_ARGUMENT, line_of(call),
+                      "%s: `%s` is %zu, which no version of that struct is: sizeof gives its size, %zu here",
+                      call->name, argument, size, known);
+}
+
+xt_status api_too_many(const api_call *call, const char *argument, int64_t n) {
+    return status_new(XT_INVALID_ARGUMENT, line_of(call), "%s: `%s` is %lld; at most %d are possible", call->name,
+                      argument, (long long)n, API_MOST);
+}
+
 xt_status api_bad_word(const api_call *call, const char *option, int given, const char *known) {
     return status_new(XT_INVALID_ARGUMENT, line_of(call),
                       "%s: %s = %d is none of its words: %s; without the option it is the default", call->name, option,
@@ -109,6 +120,7 @@ xt_status api_refused(const api_call *call) {
 bool api_may_free(const api_call *call, handle_kind kind, const void *p) {
     handle_state state = handle_look(kind, p);
     if (state == HANDLE_NULL || state == HANDLE_FINISHED) return false;
+    if (p == lazy_pending()) return false; /* xt_clear_error ends it, and until then it is there for all who ask */
     if (state != HANDLE_LIVES && state != HANDLE_ORPHAN && state != HANDLE_ELSEWHERE) {
         lazy_fail(api_bad_handle(call, kind, p, handle_word(kind)));
         return false;

@@ -41,6 +41,15 @@ xt_status api_bad_length(const api_call *call, const char *argument, int n);
 /* Of an option that is one of some words: a number that is none of them. */
 xt_status api_bad_word(const api_call *call, const char *option, int given, const char *known);
 
+/* Of the size of a struct of the caller's: of another header's it may be another, but it is made of whole members, and
+ * none is cut in two. */
+enum { API_MOST = 1 << 20 }; /* bytes of such a struct, and tensors of a list */
+static inline bool api_bad_size(size_t size, size_t align) {
+    return size < align || size % align || size > API_MOST;
+}
+xt_status api_bad_struct(const api_call *call, const char *argument, size_t size, size_t known);
+xt_status api_too_many(const api_call *call, const char *argument, int64_t n);
+
 /* Of an option that the function does not read (unread.txt), given all the same. */
 xt_status api_unread(const api_call *call, const char *option, const char *instead);
 

@@ -1,5 +1,6 @@
 /* Every allocation of the library. A test arms a countdown with base_fail_alloc_after and the n-th allocation, from
- * whatever thread, gives NULL once; unarmed, the countdown costs one relaxed load. */
+ * whatever thread, gives NULL once, or with base_fail_alloc_from so does each one behind it; unarmed, the countdown
+ * costs one relaxed load. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,9 +12,16 @@
 #include "base/fault.h"
 
 static _Atomic int64_t fail_countdown = -1; /* allocations until the one that fails, counting it; negative = off */
+static atomic_bool fails_from_there;
 
 void base_fail_alloc_after(int64_t n) {
+    atomic_store(&fails_from_there, false);
     atomic_store(&fail_countdown, n == 0 ? 1 : n);
+}
+
+void base_fail_alloc_from(int64_t n) {
+    base_fail_alloc_after(n);
+    atomic_store(&fails_from_there, n >= 0);
 }
 
 bool base_alloc_must_fail(void) {
@@ -21,8 +29,11 @@ bool base_alloc_must_fail(void) {
     /* Reaching 0 disarms: later calls see a negative number. */
     int64_t left = atomic_fetch_sub(&fail_countdown, 1) - 1;
     if (left > 0) return false;
-    if (left == 0) atomic_store(&fail_countdown, -1);
-    return left == 0;
+    if (atomic_load(&fails_from_there))
+        atomic_store(&fail_countdown, 1);
+    else if (left == 0)
+        atomic_store(&fail_countdown, -1);
+    return left == 0 || atomic_load(&fails_from_there);
 }
 
 /* Large blocks in pages of 2 MiB: filling 500 MiB of weights takes 250 page faults instead of 128,000. Only advice, so

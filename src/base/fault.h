@@ -15,5 +15,7 @@ typedef struct base_failed {
 base_failed base_failed_here(void);
 
 bool base_alloc_must_fail(void); /* this one is the n-th */
+void base_fail_alloc_from(
+    int64_t n); /* for tests: the n-th of the next allocations fails, and all behind it; -1: off */
 
 #endif

@@ -298,16 +298,23 @@ xt_status file_writer_patch(file_writer *w, size_t at, const void *p, size_t n) 
     return NULL;
 }
 
-/* The rename itself survives a power cut only when the folder is on the disk. Some file systems refuse; then nothing
- * can be done. */
+/* Some file systems cannot do it, or not for this user: nothing can be done then, and nothing is wrong. */
+static bool is_refusal(int e) {
+    return e == EINVAL || e == EOPNOTSUPP || e == ENOSYS || e == EROFS || e == EBADF || e == EACCES || e == EPERM;
+}
+
+/* The rename itself survives a power cut only when the folder is on the disk. The file is whole, so where that cannot
+ * be had nothing has failed, but it is told. */
 static void sync_folder(const char *path) {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? base_strndup(path, slash == path ? 1 : (size_t)(slash - path)) : base_strdup(".");
     int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
+    if (fd >= 0 && fsync(fd) != 0 && !is_refusal(errno)) {
+        xt_status s = status_errno("cannot sync the folder", folder);
+        log_msg(XT_SEV_WARNING, "%s is written, but may be gone after a power cut: %s", path, status_message(s));
+        xt_status_free(s);
     }
+    if (fd >= 0) close(fd);
     base_free(folder);
 }
 

@@ -1,6 +1,7 @@
 /* Objects lie in chunks of 64 KiB, each of one kind and one size. A chunk's places are handed out once, in order; when
  * the last object of a full chunk is freed, its pages go back to the system, and its addresses stay taken. What
- * remains of an object is its row in the chunk's table.
+ * remains of an object is its row in the chunk's table. Of a kind whose places are used again the freed ones stand in a
+ * line, linked in their rows, and the first is used again once there are LATE.
  *
  * A chunk is found from any address inside it by two loads: the upper bits of the address pick a table, the middle
  * ones a chunk. Both are only ever added to. */
@@ -32,11 +33,13 @@ enum {
     TABLE_BITS = 16,
     ADDRESS_BITS = 48,
     TABLES = 1 << (ADDRESS_BITS - CHUNK_BITS - TABLE_BITS),
-    ALIGN = 64 /* objects of two threads share no line of the cache */
+    ALIGN = 64, /* objects of two threads share no line of the cache */
+    LATE = 1024
 };
 
 typedef struct place {
-    _Atomic(const void *) needs, freed_from;
+    _Atomic(const void *) needs; /* of a freed one in the line: the next */
+    _Atomic(const void *) freed_from;
     _Atomic uint64_t home; /* the thread that it is of no use without; 0: any will do */
     _Atomic int pins;
     _Atomic unsigned char state; /* HANDLE_NULL: not handed out yet */
@@ -56,13 +59,17 @@ typedef struct table {
 
 static _Atomic(table *) tables[TABLES];
 static chunk *open_chunks[HANDLE_KINDS];
+static struct line {
+    const void *first, *last;
+    size_t n;
+} freed[HANDLE_KINDS]; /* under the lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local const void *frees_from;
 static _Thread_local bool finishing;
 
 const char *handle_word(handle_kind kind) {
     static const char *const words[] = {
-#define HANDLE(kind, word, advice) word,
+#define HANDLE(kind, word, advice, places) word,
 #include "base/handle.def"
 #undef HANDLE
         "foreign pointer"};
@@ -71,11 +78,21 @@ const char *handle_word(handle_kind kind) {
 
 const char *handle_advice(handle_kind kind) {
     static const char *const advice_of[] = {
-#define HANDLE(kind, word, advice) advice,
+#define HANDLE(kind, word, advice, places) advice,
 #include "base/handle.def"
 #undef HANDLE
     };
     return advice_of[kind];
+}
+
+static bool is_used_again(handle_kind kind) {
+    enum { ONCE, AGAIN };
+    static const bool again[] = {
+#define HANDLE(kind, word, advice, places) (places) == AGAIN,
+#include "base/handle.def"
+#undef HANDLE
+    };
+    return again[kind];
 }
 
 /* --- chunks --- */
@@ -134,24 +151,55 @@ static place *place_of(const void *p, chunk **out_chunk) {
     return atomic_load_explicit(&at->state, memory_order_acquire) == HANDLE_NULL ? NULL : at;
 }
 
+/* Under the lock. */
+static char *never_used(handle_kind kind, size_t stride, chunk **out) {
+    chunk *c = open_chunks[kind];
+    if (!c || c->used == c->count) c = open_chunks[kind] = chunk_new(kind, stride);
+    *out = c;
+    return c ? c->memory + c->used++ * stride : NULL;
+}
+
+/* Under the lock. */
+static char *first_freed(handle_kind kind, chunk **out) {
+    struct line *l = &freed[kind];
+    const char *p = l->first;
+    place *at = place_of(p, out);
+    l->first = atomic_load(&at->needs);
+    l->n--;
+    atomic_store(&at->needs, NULL);
+    atomic_store(&at->freed_from, NULL);
+    atomic_store(&at->home, 0);
+    return (*out)->memory + (p - (*out)->memory);
+}
+
 void *handle_new(handle_kind kind, size_t size) {
     size_t stride = (size + ALIGN - 1) / ALIGN * ALIGN;
     if (base_alloc_must_fail()) return NULL;
     assert(stride <= CHUNK);
     pthread_mutex_lock(&lock);
-    chunk *c = open_chunks[kind];
-    if (!c || c->used == c->count) c = open_chunks[kind] = chunk_new(kind, stride);
-    char *p = NULL;
-    if (c) {
+    chunk *c = NULL;
+    bool again = freed[kind].n >= LATE;
+    char *p = again ? first_freed(kind, &c) : never_used(kind, stride, &c);
+    if (p) {
         assert(c->stride == stride);
-        p = c->memory + c->used * stride;
         OPEN_TO_USE(p, size);
-        atomic_store_explicit(&c->places[c->used].state, HANDLE_LIVES, memory_order_release);
-        c->used++;
+        if (again) memset(p, 0, size);
+        atomic_store_explicit(&c->places[(size_t)(p - c->memory) / stride].state, HANDLE_LIVES, memory_order_release);
         c->live++;
     }
     pthread_mutex_unlock(&lock);
     return p;
+}
+
+/* Under the lock. */
+static void stand_in_line(handle_kind kind, const void *object, place *at) {
+    struct line *l = &freed[kind];
+    atomic_store(&at->needs, NULL);
+    if (l->n++)
+        atomic_store(&place_of(l->last, NULL)->needs, object);
+    else
+        l->first = object;
+    l->last = object;
 }
 
 void handle_free(void *object) {
@@ -162,7 +210,11 @@ void handle_free(void *object) {
     atomic_store_explicit(&at->state, finishing ? HANDLE_FINISHED : HANDLE_FREED, memory_order_release);
     pthread_mutex_lock(&lock);
     CLOSE_TO_USE(object, c->stride);
-    if (--c->live == 0 && c->used == c->count) madvise(c->memory, CHUNK, MADV_DONTNEED);
+    c->live--;
+    if (is_used_again(c->kind))
+        stand_in_line(c->kind, object, at);
+    else if (c->live == 0 && c->used == c->count)
+        madvise(c->memory, CHUNK, MADV_DONTNEED);
     pthread_mutex_unlock(&lock);
 }
 
@@ -187,7 +239,7 @@ handle_state handle_look(handle_kind kind, const void *p) {
     chunk *c = NULL;
     if (!p) return HANDLE_NULL;
     place *at = place_of(p, &c);
-    if (!at) return HANDLE_FOREIGN;
+    if (!at) return kind == HANDLE_status && status_is_static(p) ? HANDLE_LIVES : HANDLE_FOREIGN;
     if (c->kind != kind) return HANDLE_OTHER_KIND;
     handle_state state = (handle_state)atomic_load_explicit(&at->state, memory_order_acquire);
     if (state != HANDLE_LIVES) return state;

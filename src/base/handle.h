@@ -1,6 +1,7 @@
 /* The memory of what programs hold by handle: modules, optimizers, loaders, ... (handle.def). A handle is the address
  * of its object, and no address is given out twice, so that the address is the generation too: one that was freed
- * stays known as freed, and is never taken for a later object.
+ * stays known as freed, and is never taken for a later object. Of statuses, which a long run may make by the million,
+ * the last 1,024 that were freed are known as freed; then their places are used again, the oldest first.
  *
  *     xt_module *m = handle_new(HANDLE_module, sizeof *m);     zeros; NULL without memory
  *     handle_look(HANDLE_module, m) == HANDLE_LIVES            of any pointer, which is not read
@@ -16,7 +17,7 @@
 #include <stdint.h>
 
 typedef enum handle_kind {
-#define HANDLE(kind, word, advice) HANDLE_##kind,
+#define HANDLE(kind, word, advice, places) HANDLE_##kind,
 #include "base/handle.def"
 #undef HANDLE
     HANDLE_KINDS
@@ -35,6 +36,7 @@ typedef enum handle_state {
 
 void *handle_new(handle_kind kind, size_t size);
 void handle_free(void *object); /* NULL is allowed */
+bool status_is_static(const void *p); /* status.c: one of those for lack of memory, which always live */
 handle_state handle_look(handle_kind kind, const void *p);
 handle_kind handle_kind_of(const void *p); /* of one that lives or was freed; HANDLE_KINDS: foreign */
 const void *handle_freed_from(const void *p); /* the return address that handle_frees_from was told; else NULL */

@@ -169,14 +169,28 @@ void log_raw(xt_severity sev, const char *text, size_t n) {
     errno = saved;
 }
 
+/* Without memory a message is its first part, and none of it needs any. */
+static void log_first_part(xt_severity sev, const char *fmt, va_list ap) {
+    char part[1024];
+    int n = vsnprintf(part, sizeof part - 1, fmt, ap);
+    if (n < 0) return;
+    text_hide(part, "\n\t");
+    size_t len = strlen(part);
+    if (len == 0 || part[len - 1] != '\n') part[len++] = '\n';
+    log_raw(sev, part, len);
+}
+
 static void log_v(xt_severity sev, const char *fmt, va_list ap) {
     str text = STR_INIT;
+    va_list again;
+    va_copy(again, ap);
     str_vprintf(&text, fmt, ap);
     if (text.len == 0 || text.data[text.len - 1] != '\n') str_putc(&text, '\n');
-    if (text.failed) /* say at least what there is a constant for */
-        log_raw(sev, fmt, strlen(fmt));
+    if (text.failed)
+        log_first_part(sev, fmt, again);
     else
         log_raw(sev, str_cstr(&text), text.len);
+    va_end(again);
     str_free(&text);
 }
 

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
+#include "base/handle.h"
 #include "base/shown.h"
 
 struct xt_status_s {
@@ -72,7 +73,8 @@ static xt_code sound_code(xt_code code) {
     return (unsigned)code < CODE_COUNT && code != XT_OK ? code : XT_UNKNOWN;
 }
 
-static bool is_static(xt_status s) {
+bool status_is_static(const void *p) {
+    const struct xt_status_s *s = p;
     return s >= without_memory && s < without_memory + CODE_COUNT;
 }
 
@@ -101,12 +103,12 @@ static bool compose(xt_status s, src_id where, const char *text) {
 
 static xt_status make(xt_code code, src_id where, const char *text, uint64_t failure) {
     static atomic_uint_fast64_t failures;
-    xt_status s = base_calloc(1, sizeof *s);
+    xt_status s = handle_new(HANDLE_status, sizeof *s);
     if (!s) return static_status(code);
     s->code = sound_code(code);
     s->failure = failure ? failure : atomic_fetch_add(&failures, 1) + 1;
     if (!compose(s, where, text)) {
-        base_free(s);
+        handle_free(s);
         return static_status(code);
     }
     live_add(LIVE_status, 1);
@@ -138,7 +140,7 @@ XT_API xt_status(xt_status_new)(xt_code code, const char *fmt, ...) {
 }
 
 xt_status status_context(xt_status s, const char *fmt, ...) {
-    if (!s || is_static(s)) return s;
+    if (!s || status_is_static(s)) return s;
     str text = STR_INIT;
     va_list ap;
     va_start(ap, fmt);
@@ -152,7 +154,7 @@ xt_status status_context(xt_status s, const char *fmt, ...) {
 }
 
 xt_status status_at(xt_status s, const xt_src *where) {
-    if (!s || is_static(s) || s->where) return s;
+    if (!s || status_is_static(s) || s->where) return s;
     str text = STR_INIT;
     str_append(&text, s->text);
     src_id id = src_intern(where);
@@ -162,7 +164,7 @@ xt_status status_at(xt_status s, const xt_src *where) {
 }
 
 xt_status status_clone(xt_status s) {
-    return !s || is_static(s) ? s : make(s->code, s->where, s->text, s->failure);
+    return !s || status_is_static(s) ? s : make(s->code, s->where, s->text, s->failure);
 }
 
 const xt_src *status_where(xt_status s) {
@@ -222,7 +224,7 @@ xt_status status_errno(const char *what, const char *path) {
 
 xt_status status_no_thread(int error, const char *what) {
     char buf[128];
-    return status_new(XT_RESOURCE_EXHAUSTED, NULL,
+    return status_new(code_of_errno(error), NULL,
                       "%s could not be started: %s. The user, or the container, may have no more threads left (ulimit "
                       "-u, pids.max), or there is no room for its stack (ulimit -s, -v)",
                       what, strerror_r(error, buf, sizeof buf));
@@ -274,7 +276,7 @@ static void take_off(xt_status s) {
 }
 
 void status_give(xt_status s, const char *name, const xt_src *src, const void *returns_to) {
-    if (!s || is_static(s)) return;
+    if (!s || status_is_static(s)) return;
     pthread_mutex_lock(&given_lock);
     if (!s->given_by) {
         s->given_by = name;
@@ -347,9 +349,9 @@ XT_API const char *xt_status_message(xt_status s) {
 }
 
 XT_API void xt_status_free(xt_status s) {
-    if (!s || is_static(s)) return;
+    if (!s || status_is_static(s)) return;
     seen(s);
     base_free(s->whole);
-    base_free(s);
+    handle_free(s);
     live_add(LIVE_status, -1);
 }

@@ -322,7 +322,7 @@ static xt_status decode(const shards *t, size_t i, int fd, void *x, void *y) {
         e = read_member(&t->all[t->samples[i].shard], fd, m, &data[k]);
     }
     xt_tar_sample s = {key_of(t, &t->samples[i]), (int)n, names, (const void *const *)data, sizes};
-    if (!e) e = t->o.decode(t->o.user, &s, x, y);
+    if (!e) e = lazy_returned(t->o.decode(t->o.user, &s, x, y), "its decode");
     for (size_t k = 0; data && k < n; k++) base_free(data[k]);
     base_free(data);
     base_free(names);

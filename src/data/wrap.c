@@ -23,7 +23,7 @@ static xt_status mapped_get(void *user, int64_t i, void *x, void *y) {
     char *in = base_malloc(m->x_bytes + m->y_bytes), *labels = in && m->y_bytes ? in + m->x_bytes : NULL;
     if (!in) return status_oom(m->x_bytes, "a sample");
     xt_status s = xt_dataset_get(m->of, i, in, labels);
-    if (!s) s = m->fn(m->user, i, in, labels, x, y);
+    if (!s) s = lazy_returned(m->fn(m->user, i, in, labels, x, y), "the function of xt_map_dataset");
     base_free(in);
     return s;
 }

@@ -232,8 +232,8 @@ xt_status npy_header(const xt_array *a, str *out) {
                descr);
     for (int i = 0; i < a->rank; i++) str_printf(&dict, "%s%lld", i ? ", " : "", (long long)a->dims[i]);
     str_append(&dict, a->rank == 1 ? ",), }" : "), }");
-    while ((dict.len + 11) % NPY_ALIGN) str_putc(&dict, ' '); /* the elements begin at a multiple of 64 */
-    str_putc(&dict, '\n');
+    size_t blanks = (NPY_ALIGN - (dict.len + 11) % NPY_ALIGN) % NPY_ALIGN; /* elements begin at a multiple of 64 */
+    str_printf(&dict, "%*s\n", (int)blanks, "");
     str_appendn(out, magic, 6);
     char rest[4] = {1, 0, (char)(dict.len & 255), (char)(dict.len >> 8)};
     str_appendn(out, rest, sizeof rest);

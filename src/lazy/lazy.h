@@ -128,12 +128,16 @@ bool lazy_passes_elsewhere(void); /* another thread is in such a call: a pass of
 typedef struct lazy_called {
     lazy_hold hold;
     const char *before; /* NULL: a thread of the program's, whose errors are its own */
+    const char *what;
 } lazy_called;
 static inline void lazy_call_begin(lazy_called *c, const char *what) {
-    *c = (lazy_called){.hold.of_function = true, .before = lazy_thread_calls(what)};
+    *c = (lazy_called){.hold.of_function = true, .before = lazy_thread_calls(what), .what = what};
     if (c->before) lazy_hold_errors(&c->hold);
 }
 xt_status lazy_call_end(lazy_called *c, xt_status s);
+/* The status s that a function of the program's has given, `what` it is: an error, where s is none that it may give
+ * away. Whoever calls such a function takes its status by this, or by lazy_call_end. */
+xt_status lazy_returned(xt_status s, const char *what);
 bool lazy_tell_at_once(bool on); /* of the innermost hold, if there is one; gives what was set */
 /* The pending error is out of the way while something runs whose own errors are to be found and told, and is pending
  * again behind it. Without one, put_back leaves what has arisen. */

@@ -208,7 +208,7 @@ static xt_status take_section(const cJSON *section, take_fn take, void *user) {
                               section->string, v->string);
         str name = STR_INIT;
         str_printf(&name, "%s.%s", section->string, v->string);
-        xt_status s = take(str_cstr(&name), text, user);
+        xt_status s = lazy_returned(take(str_cstr(&name), text, user), "the function of xt_config_read");
         str_free(&name);
         base_free(text);
         XT_TRY(s);

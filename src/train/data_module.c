@@ -35,6 +35,7 @@ static xt_status take(call *c, const xt_data_module *data) {
 
 /* What is left pending counts as the function's own answer. */
 static xt_status answer(xt_status given, const char *what) {
+    given = lazy_returned(given, "it");
     xt_status s = given ? given : lazy_pending() ? status_clone(lazy_pending()) : NULL;
     return status_context(s, "the data module's %s", what);
 }

@@ -288,8 +288,10 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     t->epoch_batches = t->position.batch;
     train_stand(t);
     for (size_t i = 0; i < t->n_callbacks && !s; i++)
-        if (t->callbacks[i]->d.fit_start && !callback_rests(t, t->callbacks[i]))
+        if (t->callbacks[i]->d.fit_start && !callback_rests(t, t->callbacks[i])) {
             TRAIN_HOOK(s =, t, t->callbacks[i], d.fit_start, t);
+            s = lazy_returned(s, "a callback's fit_start");
+        }
     if (!s && task->on_fit_start) TRAIN_APART(task->on_fit_start(t->net, task->user));
     log_artifacts_send();
     t->validated_ns = clock_ns();

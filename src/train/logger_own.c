@@ -92,7 +92,7 @@ xt_status logger_open_own(const struct own_logger *l, const char *dir, log_sink 
     own *o = base_calloc(1, sizeof *o);
     if (!o) return status_oom(sizeof *o, l->d.name);
     *o = (own){l->d, l->user, false};
-    xt_status s = l->d.open ? l->d.open(dir, l->user) : NULL;
+    xt_status s = l->d.open ? lazy_returned(l->d.open(dir, l->user), "its open") : NULL;
     if (s) {
         base_free(o);
         return status_context(s, "logger %s", l->d.name);

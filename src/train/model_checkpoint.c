@@ -1,11 +1,12 @@
 /* Keeps the best checkpoints by a logged value, or the newest ones, and last.ckpt. A save waits for the validation that
  * follows its step, so that the file is judged by its own value and a resumed run neither repeats nor misses that
  * validation, and for the end of the accumulation window, whose gradients no file holds. The new file is written before
- * an older one is deleted; only files this callback wrote are ever deleted, and not the one that the fit was resumed
- * from. The list of kept files travels in the checkpoints themselves, and so does the best of all: a resumed run knows
- * it until it is beaten, though the file is another run's. */
+ * an older one is deleted; only files this callback wrote are ever deleted, and not the one that the program named to
+ * resume from. The list of kept files travels in the checkpoints themselves, and so do those just given up and the best
+ * of all: a resumed run knows it until it is beaten, though the file is another run's. */
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ typedef struct kept {
     char *path;
     size_t root; /* so many characters are the folder below which it may be removed */
     double score; /* smaller is better; +inf for NaN */
-    bool stays; /* the fit was resumed from it */
+    bool stays; /* the program has named it to resume from */
 } kept;
 enum { LEAVING = 64 };
 typedef struct saver {
@@ -35,6 +36,9 @@ typedef struct saver {
     bool after_validation, after_window;
     char *leaving[LEAVING]; /* the last files given up: the writer may have them yet to remove */
     size_t n_leaving;
+    size_t n_given_up; /* by the newest save, the last of `leaving`: where its run is killed they may be there yet */
+    kept *left; /* those of a killed run, which the next save gives up again */
+    size_t n_left, left_cap;
     bool owns_last; /* last.ckpt is of this run, not of an earlier one */
     int64_t every_ns, saved_ns; /* 0 = not by time; when the newest save was */
 } saver;
@@ -44,6 +48,8 @@ static void free_saver(void *user) {
     for (size_t i = 0; i < m->n; i++) base_free(m->files[i].path);
     base_free(m->files);
     for (size_t i = 0; i < m->n_leaving; i++) base_free(m->leaving[i]);
+    for (size_t i = 0; i < m->n_left; i++) base_free(m->left[i].path);
+    base_free(m->left);
     base_free(m->prior.path);
     base_free(m->dir);
     base_free(m);
@@ -123,7 +129,10 @@ static bool leave(saver *m, const char *path) {
         base_free(m->leaving[0]);
         memmove(m->leaving, m->leaving + 1, --m->n_leaving * sizeof *m->leaving);
     }
-    return (m->leaving[m->n_leaving] = base_strdup(path)) && ++m->n_leaving;
+    if (!(m->leaving[m->n_leaving] = base_strdup(path))) return false;
+    m->n_leaving++;
+    m->n_given_up += m->n_given_up < LEAVING;
+    return true;
 }
 
 /* dir/NAME.ckpt, or -v1, -v2 when the name is taken; the file that the new one takes the place of may give it its own,
@@ -174,6 +183,31 @@ static bool drop(const xt_trainer *t, saver *m, size_t i, checkpoint_job *job, s
         return false;
     memmove(&m->files[i], &m->files[i + 1], (m->n - i - 1) * sizeof *m->files);
     m->n--;
+    return true;
+}
+
+/* A file that the program has named, itself or by a link. last.ckpt may be a second name of a kept file, which is no
+ * reason to keep that: a run that is killed and resumed again and again would leave one each time. */
+static bool named_to_resume(const xt_trainer *t, const char *path) {
+    char *given = t->o.resume ? realpath(t->o.resume, NULL) : NULL, *own = given ? realpath(path, NULL) : NULL;
+    bool same = own && strcmp(given, own) == 0;
+    free(given);
+    free(own);
+    return same;
+}
+
+/* What a killed run had given up joins the job, unless it is somebody's by now. */
+static bool drop_left(const xt_trainer *t, saver *m, checkpoint_job *job, size_t *cap) {
+    while (m->n_left) {
+        kept *f = &m->left[m->n_left - 1];
+        bool stays = (job->path && same_name(job->path, f->path)) || keeps(m, f->path) ||
+                     another_keeps(t, m, f->path) || named_to_resume(t, f->path);
+        if (stays)
+            base_free(f->path);
+        else if (!leave(m, f->path) || !VEC_PUSH(job->drop, job->n_drop, *cap, ((checkpoint_old){f->path, f->root})))
+            return false;
+        m->n_left--;
+    }
     return true;
 }
 
@@ -318,6 +352,7 @@ static xt_status save_first(xt_trainer *t, saver *m, bool *out_told) {
     char *path = NULL, *last = m->o.save_last == XT_OFF ? NULL : path_join(m->dir, "last.ckpt");
     checkpoint_job job = {.last = last};
     size_t cap = 0;
+    m->n_given_up = 0;
     xt_status s = good ? free_path(t, m, replaced_file(m, k), &path) : NULL;
     if (!s && good) {
         kept entry = {path, (size_t)(strrchr(path, '/') - path), score, false};
@@ -326,6 +361,7 @@ static xt_status save_first(xt_trainer *t, saver *m, bool *out_told) {
     }
     while (!s && (int64_t)m->n > k)
         if (!drop(t, m, worst(m), &job, &cap)) s = status_oom(sizeof path, "a checkpoint");
+    if (!s && !drop_left(t, m, &job, &cap)) s = status_oom(sizeof path, "a checkpoint");
     if (!s) s = own_last(t, m, last);
     bool handed = !s && (job.path || job.last);
     if (handed) s = write_files(t, m, job, out_told);
@@ -364,9 +400,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
                           : path_join(t->run_dir ? t->run_dir : train_runs_dir(t), "checkpoints");
     XT_TRY(m->dir ? file_make_dirs(m->dir, 0755) : status_oom(64, "the folder of checkpoints"));
     checkpoint_folder_sweep(m->dir);
-    /* now: last.ckpt moves on */
-    for (size_t i = 0; i < m->n; i++)
-        m->files[i].stays = t->resumed_from && same_file(t->resumed_from, m->files[i].path);
+    for (size_t i = 0; i < m->n; i++) m->files[i].stays = t->resumed_from && named_to_resume(t, m->files[i].path);
     return NULL;
 }
 
@@ -443,6 +477,12 @@ static size_t save_state(char *buf, size_t n, void *user) {
         if (isfinite(m->files[i].score)) cJSON_AddNumberToObject(f, "score", m->files[i].score);
         cJSON_AddItemToArray(files, f);
     }
+    cJSON *left = o && m->n_given_up ? cJSON_AddArrayToObject(o, "left") : NULL;
+    for (size_t i = m->n_leaving - m->n_given_up; left && i < m->n_leaving; i++) {
+        cJSON *f = cJSON_CreateObject();
+        cJSON_AddStringToObject(f, "path", m->leaving[i]);
+        cJSON_AddItemToArray(left, f);
+    }
     const kept *best = m->o.monitor ? best_of(m) : NULL;
     if (o && best && isfinite(best->score)) {
         cJSON *b = cJSON_AddObjectToObject(o, "best");
@@ -497,6 +537,14 @@ static void take_listed(saver *m, const cJSON *file, int *refused) {
     if (!entry.path || !VEC_PUSH(m->files, m->n, m->cap, entry)) base_free(entry.path);
 }
 
+static void take_left(saver *m, const cJSON *file, int *refused) {
+    listed_kind kind;
+    const char *path = listed(m, file, &kind, refused);
+    if (!path || kind != LISTED_OWN) return;
+    kept entry = {base_strdup(path), strlen(m->o.dirpath), INFINITY, false};
+    if (!entry.path || !VEC_PUSH(m->left, m->n_left, m->left_cap, entry)) base_free(entry.path);
+}
+
 /* Files of another folder stay untouched: they belong to the run that was resumed from. The best of them
  * is remembered. */
 static xt_status load_state(const char *json, void *user) {
@@ -505,6 +553,7 @@ static xt_status load_state(const char *json, void *user) {
     const cJSON *f, *best = cJSON_GetObjectItemCaseSensitive(o, "best");
     int refused = 0;
     cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(o, "files")) take_listed(m, f, &refused);
+    cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(o, "left")) take_left(m, f, &refused);
     if (best) remember(m, o, best, &refused);
     cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(o, "files"))
         remember(m, o, f, NULL); /* what is refused was told above */

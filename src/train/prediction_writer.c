@@ -84,10 +84,12 @@ static xt_status write_header(writer *w) {
     memcpy(a.dims, w->dims, sizeof(int64_t) * (size_t)w->rank);
     a.dims[0] = w->samples ? w->samples : INT64_C(999999999999999);
     xt_status s = npy_header(&a, &head);
-    while (!s && w->header && head.len < w->header) { /* blanks before the line's end */
-        str_putc(&head, '\n');
-        head.data[head.len - 2] = ' ';
+    if (!s && head.len < w->header) { /* blanks before the line's end */
+        int blanks = (int)(w->header - head.len);
+        head.data[head.len - 1] = ' ';
+        str_printf(&head, "%*s", blanks, "\n");
     }
+    if (!s && head.failed) s = status_oom(w->header, "an npy header");
     if (!s && w->header) {
         size_t text = w->header - 10; /* magic, version, length of the text */
         head.data[8] = (char)(text & 255);

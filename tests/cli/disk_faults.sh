@@ -84,7 +84,7 @@ round() { # round NAME STAYS COMMAND...
         check "$what: ends by itself ($rc)" [ $rc = 0 -o $rc = 1 ]
         if grep -q "${said[e]}" "$tmp/out"; then
             told=$((told + 1))
-        else # what nobody would miss may fail without a word: a folder's sync, a second try that went well
+        else # what nobody would miss may fail without a word: a second try that went well
             check "$what: not said, so it is no error" [ $rc = 0 ]
             check "$what: not said, so all is there" whole "$name"
         fi
@@ -106,6 +106,12 @@ round emit "" "$XTRAIN" run "$tmp/p.mlir" --emit "$disk/p.bc"
 round outputs "" "$XTRAIN" run "$tmp/p.mlir" --output-dir "$disk/out" --dump "$disk/dump"
 round page "" "$XTRAIN" plan "$tmp/p.mlir" --html "$disk/p.html"
 round plot "" "$XTRAIN" plot "$tmp/curves" --output "$disk/c.png"
+rm -rf "$disk" && mkdir "$disk"
+FAULT_TRACE=$tmp/trace faulty 0 0 "$XTRAIN" run "$tmp/p.mlir" --emit "$disk/p.bc"
+last=$(sed -n 's/^[0-9]* \([0-9]*\) fsync$/\1/p' "$tmp/trace" | tail -n 1)
+faulty "$last" 5 "$XTRAIN" run "$tmp/p.mlir" --emit "$disk/p.bc"
+check "a folder that cannot be synced is told, and the file is there" \
+    [ "$rc$(grep -c 'p.bc is written, but may be gone after a power cut.*Input/output error' "$tmp/out")" = 01 ]
 DISK_FAULTS_STRIDE=$((5 * ${DISK_FAULTS_STRIDE:-3})) round logs "" $fit --epochs 1 --ckpt "$disk/new" \
     --trainer.loggers tensorboard,csv,jsonl --profile "$disk/trace.json"
 finish

@@ -10,10 +10,19 @@ check "make install" [ $? = 0 ]
 mv "$tmp/first" "$tmp/inst"
 pc=$(find "$tmp/inst" -name xtrain.pc | head -n 1)
 lib=$(dirname "$(find "$tmp/inst" -name libxtrain.so | head -n 1)")
-prefix=$tmp/inst$(sed -n 's/^prefix=//p' "$pc")
+prefix=$(dirname "$(dirname "$(find "$tmp/inst" -path '*/bin/xtrain')")")
 check "the plugin is installed" [ -f "$lib/xtrain/pjrt_plugin_xtrain_cpu.so" ]
 check "the man page is installed" [ -n "$(find "$tmp/inst" -name 'xtrain.1*')" ]
-flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --define-variable=prefix="$prefix" --cflags --libs xtrain)
+check "the command starts where it lies" \
+    env -u LD_LIBRARY_PATH -u LD_PRELOAD "$prefix/bin/xtrain" --version
+export PKG_CONFIG_PATH=${pc%/*}
+for way in '' --define-prefix; do
+    # shellcheck disable=SC2086
+    include=$(pkg-config $way --variable=includedir xtrain) libdir=$(pkg-config $way --variable=libdir xtrain)
+    check "pkg-config $way knows where it lies" \
+        [ "$(realpath "$include")" = "$prefix/include" -a "$(realpath "$libdir")" = "$lib" ]
+done
+flags=$(pkg-config --cflags --libs xtrain)
 unset XT_PLUGIN_DIR
 cp "$root/examples/mnist_single.c" "$tmp/p.c"
 sed -i 's|60000 / 128|3|' "$tmp/p.c"

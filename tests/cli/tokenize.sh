@@ -15,6 +15,14 @@ json.dump(next(k["tokenizer"] for k in kinds if k["name"] == "llama3"), open("hf
 TEXT
 run tokenize text.txt --tokenizer hf --output text.bin
 check "a text becomes a file of tokens" [ $? = 0 ]
+mkfifo fifo
+run tokenize text.txt --tokenizer hf --output fifo
+check "a FIFO is no file of tokens, and nothing is left beside it" [ "$?$(ls -d fifo*)" = 1fifo ]
+cp text.bin was.bin && cp text.bin.json was.bin.json
+(ulimit -f 1 && exec "$XTRAIN" tokenize text.txt --output text.bin) >out 2>&1
+check "what stands beside the old tokens is theirs still" \
+    [ "$?$(cmp text.bin was.bin && cmp text.bin.json was.bin.json)" = 1 ]
+run tokenize text.txt --tokenizer hf --output text.bin
 count=$(sed -nE 's/.* bytes are ([0-9]+) tokens of .*/\1/p' out)
 check "of 16 bits each" [ "$(stat -c %s text.bin)" = $((2 * count)) ]
 run tokenize text.txt --tokenizer hf --lines --specials

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/fault.h"
 
 static str caught = STR_INIT;
 static int calls;
@@ -211,6 +212,28 @@ static void a_sink_may_log(void **state) {
     assert_int_equal(n, 1);
 }
 
+static char fixed[2048];
+static void note_message(xt_severity sev, const char *text, size_t n, void *user) {
+    (void)sev, (void)user;
+    snprintf(fixed, sizeof fixed, "%.*s", (int)n, text);
+}
+/* Where memory ran out for good a message is its first part, and never its format. */
+static void messages_without_memory(void **state) {
+    (void)state;
+    static char many[4000];
+    memset(many, 'a', sizeof many - 1);
+    xt_set_sink(note_message, NULL);
+    base_fail_alloc_from(1);
+    log_msg(XT_SEV_WARNING, "logger %s: %s", "csv", "disk\033full");
+    char first[64];
+    snprintf(first, sizeof first, "%.63s", fixed);
+    log_msg(XT_SEV_WARNING, "logger %s: %s", "csv", many);
+    base_fail_alloc_from(-1);
+    assert_string_equal(first, "logger csv: disk?full\n");
+    assert_int_equal(strncmp(fixed, "logger csv: aaaa", 16), 0);
+    assert_true(strlen(fixed) > 1000 && fixed[strlen(fixed) - 1] == '\n');
+}
+
 /* What the default sink writes to stderr for messages of each severity. */
 static void assert_stderr(const char *expected) {
     int pipes[2], saved = dup(STDERR_FILENO);
@@ -308,6 +331,7 @@ int main(void) {
         cmocka_unit_test_setup(typos_are_reported_once, clean),
         cmocka_unit_test_setup(messages_are_whole_lines, clean),
         cmocka_unit_test_setup(a_sink_may_log, clean),
+        cmocka_unit_test_setup(messages_without_memory, clean),
         cmocka_unit_test_setup(default_sink, clean),
         cmocka_unit_test_setup(changes, clean),
         cmocka_unit_test_setup(readers_may_be_there, clean),

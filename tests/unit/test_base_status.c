@@ -28,6 +28,15 @@ static void parts_of_a_status(void **state) {
     assert_int_equal(live_get(LIVE_status), before);
 }
 
+/* Who meets a lack of memory reports memory, and may try again with less: of a lack of threads that says nothing. */
+static void a_thread_that_cannot_start_is_no_lack_of_memory(void **state) {
+    (void)state;
+    xt_status s = status_no_thread(EAGAIN, "a thread");
+    assert_int_equal(xt_status_code(s), XT_UNAVAILABLE);
+    assert_non_null(strstr(xt_status_message(s), "a thread could not be started"));
+    xt_status_free(s);
+}
+
 static void line_given_later(void **state) {
     (void)state;
     xt_status s = status_new(XT_INTERNAL, NULL, "100%% wrong");
@@ -101,9 +110,13 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_of_a_status),    cmocka_unit_test(line_given_later),
-        cmocka_unit_test(null_is_success),      cmocka_unit_test(code_names),
-        cmocka_unit_test(errno_becomes_a_code), cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(parts_of_a_status),
+        cmocka_unit_test(line_given_later),
+        cmocka_unit_test(a_thread_that_cannot_start_is_no_lack_of_memory),
+        cmocka_unit_test(null_is_success),
+        cmocka_unit_test(code_names),
+        cmocka_unit_test(errno_becomes_a_code),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

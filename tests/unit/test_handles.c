@@ -391,6 +391,227 @@ static void many_are_made_and_freed(void **state) {
     rest();
 }
 
+/* --- statuses --- */
+static void a_freed_status_is_named(void **state) {
+    (void)state;
+    xt_status s = xt_status_new(XT_ABORTED, "one");
+    xt_status_free(s);
+    int freed = __LINE__ - 1;
+    char at[64];
+    snprintf(at, sizeof at, "(at ../tests/unit/test_handles.c:%d)", freed);
+    xt_status_free(s);
+    expect(__LINE__ - 1, "xt_status_free: the status", at);
+    assert_int_equal(xt_status_code(s), XT_INVALID_ARGUMENT);
+    expect(__LINE__ - 1, "xt_status_code", "was freed before");
+    assert_string_not_equal(xt_status_message(s), "");
+    expect(__LINE__ - 1, "xt_status_message", "was freed before");
+    assert_string_equal(xt_status_id(s), "");
+    expect(__LINE__ - 1, "xt_status_id", "was freed before");
+    xt_status_free(NULL);
+    assert_int_equal(xt_status_code(NULL), XT_OK);
+    rest();
+}
+
+static void what_is_no_status_is_named(void **state) {
+    (void)state;
+    double x = 1;
+    xt_module *m = xt_module_new(net, NULL);
+    void *any = &x;
+    xt_status_free(any);
+    expect(__LINE__ - 1, "no handle of this library", "a status is expected");
+    any = m;
+    assert_int_equal(xt_status_code(any), XT_INVALID_ARGUMENT);
+    expect(__LINE__ - 1, "is a module", "a status is expected");
+    rest();
+}
+
+/* What is pending is the library's, and so is what it shows to a function. */
+static void frees_what_it_is_told(xt_status s, void *user) {
+    xt_status_free(s);
+    note(s, user);
+}
+static void a_borrowed_status_is_not_freed(void **state) {
+    (void)state;
+    xt_on_error(frees_what_it_is_told, NULL);
+    xt_module_free(xt_module_new(NULL, NULL));
+    assert_true(xt_is_error(xt_forward(NULL, input())));
+    xt_status_free(xt_error());
+    expect(__LINE__ - 2, "xt_forward", "the module is NULL");
+    xt_on_error(note, NULL);
+    rest();
+}
+
+/* Their places are used again, but not soon. */
+static void many_statuses_are_made_and_freed(void **state) {
+    (void)state;
+    enum { N = 1024 };
+    static xt_status last[N];
+    for (int i = 0; i < 20 * N; i++) {
+        xt_status s = xt_status_new(XT_ABORTED, "%d", i);
+        char text[16];
+        snprintf(text, sizeof text, "%d", i);
+        assert_string_equal(xt_status_message(s), text);
+        if (i >= 4 * N) assert_ptr_equal(s, last[i % N]);
+        for (int k = 1; k < N && i >= 19 * N; k++)
+            assert_int_equal(handle_look(HANDLE_status, last[(i + k) % N]), HANDLE_FREED);
+        xt_status_free(s);
+        last[i % N] = s;
+    }
+    rest();
+}
+
+static struct gives {
+    xt_status status;
+    const char *want;
+} gives;
+static xt_status give_it(void) {
+    return gives.status;
+}
+static xt_status get_gives(void *user, int64_t i, void *x, void *y) {
+    (void)user, (void)i, (void)y;
+    memset(x, 0, sizeof(float));
+    return give_it();
+}
+static xt_status map_gives(void *user, int64_t i, const void *x_in, const void *y_in, void *x, void *y) {
+    (void)x_in, (void)y_in;
+    return get_gives(user, i, x, y);
+}
+static xt_status open_gives(void *user, int64_t epoch, void **out_state) {
+    (void)user, (void)epoch, (void)out_state;
+    return give_it();
+}
+static xt_status next_gives(void *user, void *x, void *y, bool *end) {
+    *end = false;
+    return get_gives(user, 0, x, y);
+}
+static xt_status open_well(void *user, int64_t epoch, void **out_state) {
+    (void)user, (void)epoch;
+    *out_state = &gives;
+    return NULL;
+}
+static void close_stream(void *state) {
+    (void)state;
+}
+static xt_loader *make_no_loader(xt_trainer *t, void *user) {
+    (void)t, (void)user;
+    return NULL;
+}
+static xt_status order_gives(void *user, const xt_epoch *e, int64_t *out) {
+    (void)user;
+    for (int64_t i = 0; i < e->count; i++) out[i] = i;
+    return give_it();
+}
+static xt_status data_gives(void *user) {
+    (void)user;
+    return give_it();
+}
+static xt_status starts_with(xt_trainer *t, void *user) {
+    (void)t, (void)user;
+    return give_it();
+}
+static void in_a_pass(xt_loader *l, const char *what) {
+    xt_batch b;
+    assert_false(xt_next(l, &b));
+    if (!xt_error() || !strstr(told, what) || !strstr(told, gives.want)) fail_msg("%s: %s", what, told);
+    xt_clear_error();
+    xt_loader_free(l);
+}
+static void what_functions_give_is_a_status(void **state) {
+    (void)state;
+    xt_status freed = xt_status_new(XT_ABORTED, "one");
+    xt_status_free(freed);
+    for (int k = 0; k < 2; k++) {
+        static double no_status[8];
+        gives = k ? (struct gives){(void *)no_status, "a pointer that is no status"}
+                  : (struct gives){freed, "a status that was freed before"};
+        xt_dataset_desc d = {.count = 4, .x = {XT_F32, {1}}, .get = get_gives};
+        in_a_pass(xt_loader_new(xt_dataset_new(&d), .batch = 2), "a dataset's get");
+        in_a_pass(xt_loader_new(xt_map_dataset(dataset(), ((xt_spec){XT_F32, {1}}), ((xt_spec){0}), map_gives, NULL),
+                                .batch = 2),
+                  "the function of xt_map_dataset");
+        xt_stream_desc stream = {.x = {XT_F32, {1}}, .open = open_gives, .next = next_gives, .close = close_stream};
+        in_a_pass(xt_loader_new(xt_stream_dataset(&stream), .batch = 2), "a stream's open");
+        stream.open = open_well;
+        in_a_pass(xt_loader_new(xt_stream_dataset(&stream), .batch = 2), "a stream's next");
+        xt_sampler s = {.count = 4, .order = order_gives};
+        in_a_pass(xt_loader_new(dataset(), .batch = 2, .sampler = s), "a sampler's order");
+        xt_task task = {.net = fit_net, .training_step = fit_loss, .configure_optimizers = fit_optimizer};
+        xt_callback_desc c = {.struct_size = sizeof c, .name = "starts", .fit_start = starts_with};
+        fit = (struct fit){.t = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF)};
+        xt_trainer_add(fit.t, xt_callback_new(&c, NULL));
+        fit.train = xt_loader_new(xt_drawn_digits(4, 0), .batch = 2);
+        assert_int_equal(xt_fit(fit.t, &task, fit.train, NULL), 1);
+        if (!strstr(told, "a callback's fit_start") || !strstr(told, gives.want)) fail_msg("%s", told);
+        xt_data_module module = {.struct_size = sizeof module, .prepare = data_gives, .train = make_no_loader};
+        assert_int_equal(xt_fit_data(fit.t, &task, &module), 1);
+        if (!strstr(told, "the data module's prepare") || !strstr(told, gives.want)) fail_msg("%s", told);
+        xt_clear_error();
+        xt_loader_free(fit.train);
+        xt_trainer_free(fit.t);
+        *told = '\0';
+    }
+    rest();
+}
+
+/* xt_error() is the library's, and it may be given all the same: what a get function has met. */
+static xt_status get_gives_error(void *user, int64_t i, void *x, void *y) {
+    (void)user, (void)i, (void)y;
+    memset(x, 0, sizeof(float));
+    xt_forward(NULL, (xt_tensor){0});
+    return xt_error();
+}
+static void the_pending_error_may_be_given(void **state) {
+    (void)state;
+    for (int workers = 1; workers < 3; workers++) {
+        xt_dataset_desc d = {.count = 4, .x = {XT_F32, {1}}, .get = get_gives_error};
+        xt_loader *l = xt_loader_new(xt_dataset_new(&d), .batch = 2, .workers = workers);
+        xt_batch b;
+        assert_false(xt_next(l, &b));
+        if (!strstr(told, "the module is NULL")) fail_msg("%s", told);
+        xt_clear_error();
+        xt_loader_free(l);
+    }
+    *told = '\0';
+    rest();
+}
+
+/* --- sizes and counts that callers give --- */
+static void sizes_of_structs_are_looked_at(void **state) {
+    (void)state;
+    static const size_t bad[] = {1, 4, sizeof(void *) + 4, sizeof(xt_task) - 1, SIZE_MAX, SIZE_MAX - 7};
+    xt_task task = {.net = fit_net, .training_step = fit_loss, .configure_optimizers = fit_optimizer};
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF);
+    xt_loader *l = xt_loader_new(xt_drawn_digits(4, 0), .batch = 2);
+    xt_data_module module = {.struct_size = sizeof module, .train = make_no_loader};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(xt_predict_at(XT_HERE, t, &task, bad[i], l, NULL, NULL), 1);
+        expect(__LINE__ - 1, "xt_predict: `task_size` is", "sizeof gives its size");
+        assert_int_equal(xt_fit_data_at(XT_HERE, t, &task, bad[i], &module), 1);
+        expect(__LINE__ - 1, "xt_fit_data: `task_size` is", "sizeof gives its size");
+        xt_dataset_desc d = {.struct_size = bad[i], .count = 4, .x = {XT_F32, {1}}, .get = zeros};
+        assert_null(xt_dataset_new(&d));
+        expect(__LINE__ - 1, "`d->struct_size` is", "sizeof gives its size");
+        xt_callback_desc c = {.struct_size = bad[i], .name = "starts", .fit_start = starts_with};
+        assert_null(xt_callback_new(&c, NULL));
+        expect(__LINE__ - 1, "`d->struct_size` is", "sizeof gives its size");
+    }
+    xt_loader_free(l);
+    xt_trainer_free(t);
+    rest();
+}
+
+static void counts_beyond_all_memory_are_refused(void **state) {
+    (void)state;
+    xt_tensor h = input(), xs = xt_ones(XT_F32, 5, 2, 3), y;
+    assert_false(xt_scan_at(XT_HERE, cell, INT32_MAX, &h, 1, &xs, 0, NULL, (xt_scan_opts){.length = -1}));
+    expect(__LINE__ - 1, "xt_scan: `n_carry` is 2147483647", "at most");
+    assert_false(xt_scan_at(XT_HERE, cell, 1, &h, 1, &xs, INT32_MAX, &y, (xt_scan_opts){.length = -1}));
+    expect(__LINE__ - 1, "xt_scan: `n_y` is 2147483647", "at most");
+    assert_true(xt_is_error(xt_concat_at(XT_HERE, INT32_MAX, &h, 0)));
+    expect(__LINE__ - 1, "is 2147483647", "at most");
+    rest();
+}
+
 int main(void) {
     xt_on_error(note, NULL);
     const struct CMUnitTest tests[] = {
@@ -406,6 +627,14 @@ int main(void) {
         cmocka_unit_test(frees_after_finish_do_nothing),
         cmocka_unit_test(two_threads_in_one_loader_is_an_error),
         cmocka_unit_test(many_are_made_and_freed),
+        cmocka_unit_test(a_freed_status_is_named),
+        cmocka_unit_test(what_is_no_status_is_named),
+        cmocka_unit_test(a_borrowed_status_is_not_freed),
+        cmocka_unit_test(many_statuses_are_made_and_freed),
+        cmocka_unit_test(what_functions_give_is_a_status),
+        cmocka_unit_test(the_pending_error_may_be_given),
+        cmocka_unit_test(sizes_of_structs_are_looked_at),
+        cmocka_unit_test(counts_beyond_all_memory_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/fault.h"
 #include "format/npy.h"
 
 /* A version-`major` file with this header text and n data bytes. */
@@ -139,9 +140,28 @@ static void hostile_headers_are_errors(void **state) {
     xt_status_free(s);
 }
 
+/* Memory that ran out for good is an error, whichever allocation was the first. */
+static void without_memory_a_header_ends(void **state) {
+    (void)state;
+    const xt_array a = {XT_F32, 8, {123456, 234567, 345678, 456789, 567891, 678912, 789123, 891234}, NULL, 0};
+    bool failed = true;
+    for (int64_t n = 1; failed; n++) {
+        str head = STR_INIT;
+        base_fail_alloc_from(n);
+        xt_status s = npy_header(&a, &head);
+        base_fail_alloc_from(-1);
+        failed = s != NULL;
+        if (!s) assert_int_equal(head.len % 64, 0);
+        if (s) assert_int_equal(xt_status_code(s), XT_RESOURCE_EXHAUSTED);
+        xt_status_free(s);
+        str_free(&head);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_dtype_round_trips),
                                        cmocka_unit_test(the_header_is_numpys), cmocka_unit_test(other_layouts_are_read),
-                                       cmocka_unit_test(hostile_headers_are_errors)};
+                                       cmocka_unit_test(hostile_headers_are_errors),
+                                       cmocka_unit_test(without_memory_a_header_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -509,21 +509,21 @@ static void fit_two(const char *folder, const char *again, int64_t epochs, int t
     xt_finish();
 }
 
-/* Where last.ckpt is another name of the newest file, a run that was resumed from last.ckpt keeps that file, and not
- * each that the name moves on to. */
+/* Where last.ckpt is another name of the newest file, a run that was resumed from last.ckpt gives that file up as any
+ * other: one that is killed and resumed again and again would leave one each time. */
 static void resumed_from_last(void **state) {
     (void)state;
     static const double falls[] = {9, 8, 7, 6, 5};
     const kept_case rows[] = {
         {"moves", 2, 10, "1epochs", falls, NULL, LAST(.monitor = "val/score", .background = XT_OFF), "last step=20", 8},
         {"moves", 5, 10, "1epochs", falls, "moves/last", LAST(.monitor = "val/score", .background = XT_OFF),
-         "last step=20 step=50", 5}};
+         "last step=50", 5}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) fit_case(&rows[i]);
     scores = NULL;
 }
 
 /* Each has files of its own, also of a step that both keep, and removes no other; a resumed run goes on with both
- * lists, however the folder is spelled. What it was resumed from, which last.ckpt was another name of, stays. */
+ * lists, however the folder is spelled. */
 static void each_keeps_its_own_best(void **state) {
     (void)state;
     for (int links = 0; links < 2; links++) {
@@ -535,10 +535,9 @@ static void each_keeps_its_own_best(void **state) {
         fit_two(folder, spelled, 2, 1, NULL);
         assert_string_equal(files_of(folder), "epoch=1-step=20-v1 epoch=1-step=20 last");
         fit_two(folder, spelled, 4, 1, last);
-        assert_string_equal(files_of(folder), "epoch=1-step=20-v1 epoch=1-step=20 epoch=3-step=40 last");
+        assert_string_equal(files_of(folder), "epoch=1-step=20 epoch=3-step=40 last");
         fit_two(folder, spelled, 6, 1, last);
-        assert_string_equal(files_of(folder),
-                            "epoch=1-step=20-v1 epoch=1-step=20 epoch=3-step=40 epoch=5-step=60 last");
+        assert_string_equal(files_of(folder), "epoch=1-step=20 epoch=5-step=60 last");
         xt_trainer *t =
             TEST_TRAINER(.max_steps = 21, .logger = XT_OFF, .checkpointing = XT_OFF, .resume = in_dir(best));
         assert_int_equal(xt_fit(t, &task, data(10), NULL), 0);
@@ -547,6 +546,33 @@ static void each_keeps_its_own_best(void **state) {
     }
     fit_two("top2", "top2", 6, 2, NULL);
     assert_string_equal(files_of("top2"), "epoch=1-step=20 epoch=2-step=30 epoch=4-step=50 epoch=5-step=60 last");
+}
+
+/* What a run had given up when it was killed, and not removed yet, goes with the next save; what the program names to
+ * resume from stays. */
+static void fit_newest(int epochs, const char *from) {
+    char folder[256];
+    snprintf(folder, sizeof folder, "%s", in_dir("killed"));
+    str_clear(&said);
+    xt_trainer *t = TEST_TRAINER(.max_epochs = epochs, .logger = XT_OFF, .resume = from);
+    xt_trainer_add(t, xt_model_checkpoint(.dirpath = folder, .background = XT_OFF));
+    if (xt_fit(t, &task, data(10), NULL)) fail_msg("%s", str_cstr(&said));
+    xt_finish();
+}
+static void a_killed_run_leaves_nothing(void **state) {
+    (void)state;
+    char newest[256], before[256], last[256];
+    snprintf(newest, sizeof newest, "%s", in_dir("killed/epoch=1-step=20.ckpt"));
+    snprintf(before, sizeof before, "%s", in_dir("killed/epoch=0-step=10.ckpt"));
+    snprintf(last, sizeof last, "%s", in_dir("killed/last.ckpt"));
+    fit_newest(2, NULL);
+    assert_string_equal(files_of("killed"), "epoch=1-step=20 last");
+    assert_int_equal(link(newest, before), 0);
+    fit_newest(3, last);
+    assert_string_equal(files_of("killed"), "epoch=2-step=30 last");
+    snprintf(newest, sizeof newest, "%s", in_dir("killed/epoch=2-step=30.ckpt"));
+    fit_newest(4, newest);
+    assert_string_equal(files_of("killed"), "epoch=2-step=30 epoch=3-step=40 last");
 }
 
 /* Gradients that wait at the end of an epoch are in the checkpoint, unless they are divided by a scale: no file says
@@ -598,6 +624,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(files_have_names),
                                        T(what_is_kept),
                                        T(values_between_rows),
+                                       T(a_killed_run_leaves_nothing),
                                        T(sums_survive_an_error),
                                        T(what_is_refused),
                                        T(errors_leave_a_checkpoint),

@@ -84,7 +84,7 @@ xt_status mpi_keep_value(mpi_state *s, const char *key, size_t key_size, const c
     coll_group *here = s->pipe.hosts.sum;
     if (!here) return keep_here(s, key, key_size, bytes, n);
     xt_status st = shm_put(here, key, key_size, bytes, n);
-    if (!st || status_code(st) != XT_RESOURCE_EXHAUSTED) return st;
+    if (!st || status_code(st) != XT_OUT_OF_RANGE) return st; /* else it is full */
     xt_status_free(st);
     return keep_each(s, key, key_size, bytes, n);
 }

@@ -80,7 +80,7 @@ static xt_status append(seg_header *h, const char *key, size_t key_size, const c
     size_t used = h->kv_used, need = record_bytes(key_size, value_size), room = h->kv_bytes - sizeof(kv_table);
     uint32_t *head = &table_of(h)->heads[chain_of(key, key_size)];
     if (need > room - used)
-        return status_new(XT_RESOURCE_EXHAUSTED, NULL,
+        return status_new(XT_OUT_OF_RANGE, NULL,
                           "the ranks' key-value store is full: %zu of %zu bytes used, %zu wanted for key '%.*s'", used,
                           room, need, (int)(key_size > 80 ? 80 : key_size), key);
     h->kv_used = used + need; /* who dies here has taken room, and no more */

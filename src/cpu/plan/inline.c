@@ -190,7 +190,7 @@ static xt_status not_too_many(const ir_module *m, const ir_func *f) {
     map_free(known, NULL);
     if (oom) return status_oom(0, "inlining calls");
     if (n <= MOST_OPS) return NULL;
-    return status_new(XT_RESOURCE_EXHAUSTED, NULL,
+    return status_new(XT_UNIMPLEMENTED, NULL,
                       "function '%s' would be more than %d ops with the functions that it calls in the place of the "
                       "calls; functions that call others several times grow so with every level: make loops of them",
                       f->name, MOST_OPS);

@@ -16,6 +16,7 @@
  * is not to be seen, but whoever goes on behind that has something to free.
  * With a handler nothing is printed and the process goes on. The library's own callers who look at errors themselves
  * (the Trainer) hold them. */
+#include "base/handle.h"
 #include "crash/crash.h"
 #include "coll/coll.h"
 #include "lazy/core/ctx.h"
@@ -133,7 +134,9 @@ void lazy_tell(xt_status s) {
     }
     bool outer = in_handler;
     in_handler = true;
+    handle_pin(s);
     fn(s, user);
+    handle_unpin(s);
     in_handler = outer;
 }
 

@@ -150,8 +150,19 @@ const char *lazy_thread_calls(const char *what) {
     return before;
 }
 
+xt_status lazy_returned(xt_status s, const char *what) {
+    if (s && s == lazy_pending()) return status_clone(s); /* xt_error's stays the library's */
+    handle_state state = s ? handle_look(HANDLE_status, s) : HANDLE_LIVES;
+    if (state == HANDLE_LIVES) return s;
+    bool was_freed = state == HANDLE_FREED || state == HANDLE_FINISHED;
+    return status_new(XT_INVALID_ARGUMENT, NULL,
+                      "%s gave %s; it gives NULL, or a status that nobody else frees, as xt_status_new makes one", what,
+                      was_freed ? "a status that was freed before" : "a pointer that is no status");
+}
+
 xt_status lazy_call_end(lazy_called *c, xt_status s) {
     lazy_aside left = {0};
+    s = lazy_returned(s, c->what);
     lazy_thread_calls(c->before);
     if (!c->before) return s;
     lazy_set_aside(&left);
