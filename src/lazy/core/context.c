@@ -85,15 +85,28 @@ void lazy_at_thread_end(void (*fn)(void)) {
  * threads of the library and its device do not end by themselves. */
 static void tell_main_left(void) {
     src_id opened = 0;
-    if (gettid() != getpid() || !lazy_device_is_open(&opened)) return;
+    if (!lazy_device_is_open(&opened)) return;
     log_msg(XT_SEV_WARNING,
             "the main thread has left by pthread_exit: the process goes on until some thread calls exit "
             "(the device's own threads wait for work); end main with `return xt_finish();`");
 }
 
+/* It was in a pass of the Trainer, which is lost: an error, and the end of a program that has nobody to go on. */
+static void end_left_pass(void) {
+    xt_status s = status_new(XT_ABORTED, NULL,
+                             "the main thread has left xt_fit, or another pass of the Trainer, by pthread_exit: the "
+                             "functions that a pass calls must return; xt_trainer_stop ends a fit");
+    lazy_tell(s);
+    xt_status_free(s);
+    if (lazy_error_handled() && lazy_ctx_count() > 1) return;
+    log_msg(XT_SEV_ERROR, "this ends the program with exit code 1");
+    lazy_exit(1);
+}
+
 static void thread_ends(void *p) {
-    tell_main_left();
-    lazy_pass_ends_with_thread();
+    bool is_main = gettid() == getpid(), in_pass = lazy_pass_ends_with_thread();
+    if (is_main && in_pass) end_left_pass();
+    if (is_main) tell_main_left();
     for (const lazy_listener *i = lazy_listener_first(&at_end); i; i = lazy_listener_next(i))
         (*(void (*const *)(void))(const void *)i->data)();
     lazy_leave_owned();

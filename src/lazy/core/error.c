@@ -64,8 +64,10 @@ bool lazy_passes_elsewhere(void) {
     return atomic_load(&passes) > in_pass;
 }
 
-void lazy_pass_ends_with_thread(void) {
+bool lazy_pass_ends_with_thread(void) {
+    bool was = in_pass;
     note_pass(false);
+    return was;
 }
 
 /* The innermost hold of a call that is under way. One that was left by longjmp is none, and its memory is gone. */
@@ -132,8 +134,11 @@ void lazy_tell(xt_status s) {
         return;
     }
     bool outer = in_handler;
+    lazy_inside_fn call;
     in_handler = true;
+    lazy_enter(&call, "the handler of xt_on_error", NULL);
     fn(s, user);
+    lazy_leave(&call);
     in_handler = outer;
 }
 
@@ -208,6 +213,8 @@ static xt_status in_the_name_called(xt_status s) {
 void lazy_fail(xt_status s) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || c->error) {
+        /* the handler is told of nothing within itself, and what it has done is no consequence of what it was told */
+        if (in_handler) log_msg(XT_SEV_ERROR, "%s", status_message(s));
         xt_status_free(s);
         return;
     }

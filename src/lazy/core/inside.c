@@ -24,9 +24,11 @@ static void drop_to(int to) {
     }
 }
 
+static const char *thread_calls(const char *what);
+
 static void enter(lazy_inside_fn *call, const running_fn *fn) {
     lazy_inside(); /* forgets what was left by longjmp */
-    call->depth = depth;
+    *call = (lazy_inside_fn){depth, thread_calls(fn->what)};
     if (depth < DEEPEST) {
         const lazy_ctx *c = lazy_ctx_there();
         running[depth] = *fn;
@@ -77,6 +79,7 @@ void lazy_leave(const lazy_inside_fn *call) {
         check_autocast(&running[call->depth]);
     }
     drop_to(call->depth);
+    thread_calls(call->before);
 }
 
 /* Whoever asks is called, however deep, by the function that runs: its frame lies below that of lazy_enter's caller. */
@@ -144,7 +147,8 @@ void lazy_thread_is_ours(void) {
     if (thread_in_made && !pthread_getspecific(thread_in)) pthread_setspecific(thread_in, nothing);
 }
 
-const char *lazy_thread_calls(const char *what) {
+/* NULL: the call has returned. Gives what the thread was in before. */
+static const char *thread_calls(const char *what) {
     const char *before = thread_in_made ? pthread_getspecific(thread_in) : NULL;
     if (before) pthread_setspecific(thread_in, what ? what : nothing);
     return before;
@@ -152,8 +156,8 @@ const char *lazy_thread_calls(const char *what) {
 
 xt_status lazy_call_end(lazy_called *c, xt_status s) {
     lazy_aside left = {0};
-    lazy_thread_calls(c->before);
-    if (!c->before) return s;
+    lazy_leave(&c->inside);
+    if (!c->inside.before) return s;
     lazy_set_aside(&left);
     lazy_release_errors(&c->hold);
     if (!s && !left.seen) return left.error;

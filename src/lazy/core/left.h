@@ -15,6 +15,6 @@ static inline void lazy_forget_left(lazy_ctx *c) {
 /* A call that holds the errors of this thread (lazy_hold_errors: a pass of the Trainer) is under way, and has not been
  * left. */
 bool lazy_errors_held(void);
-void lazy_pass_ends_with_thread(void); /* this thread ends: it is in no such call any more */
+bool lazy_pass_ends_with_thread(void); /* this thread ends, and with it such a pass; false: there was none */
 
 #endif

@@ -76,5 +76,10 @@ static bool newest(owned *out) {
 }
 
 void lazy_free_owned(void) {
-    for (owned o; newest(&o);) o.free_fn(o.object);
+    int mark = lazy_uses("xt_finish"); /* nor may what is freed here free itself, by a function of the program's */
+    for (owned o; newest(&o); lazy_used(mark + 1)) {
+        lazy_use(o.object);
+        o.free_fn(o.object);
+    }
+    lazy_used(mark);
 }
