@@ -7,6 +7,7 @@
  *   destroyed [finish]      a handler of exit() that is older than the device computes, as a static object's destructor
  *   value                   it reads a value that is there
  *   main                    the main thread leaves its fit by pthread_exit
+ *   function                that of a module, outside of any fit, by pthread_exit in the main thread
  *   drop finish             such a handler drops a tensor that was kept
  *   midway                  exit() while programs run */
 #include <pthread.h>
@@ -33,7 +34,9 @@ static void mischief(const char *here) {
     if (!strcmp(what, "error")) xt_add(xt_ones(XT_F32, 2), xt_ones(XT_F32, 3));
 }
 static xt_tensor net(xt_module *m, xt_tensor in, void *user) {
+    static int calls;
     (void)user;
+    if (++calls == 3 && !strcmp(how, "function")) pthread_exit(NULL);
     return xt_linear(m, "b", xt_relu(xt_linear(m, "a", in, 16)), 3);
 }
 static xt_tensor step(xt_module *m, xt_batch b, void *user) {
@@ -127,7 +130,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 64; i++) y[i] = i % 3, x[i][i % 8] = 1;
     atexit(at_end);
     if (!strcmp(how, "midway")) leaves_midway();
-    if (!strcmp(how, "destroyed") || !strcmp(how, "value") || !strcmp(how, "drop")) return steps_of_its_own();
+    if (!strcmp(how, "destroyed") || !strcmp(how, "value") || !strcmp(how, "drop") || !strcmp(how, "function"))
+        return steps_of_its_own();
     if (!strcmp(how, "jump")) {
         if (setjmp(back) == 0) fit();
         xt_clear_error();

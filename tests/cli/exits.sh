@@ -53,7 +53,9 @@ done
 
 # --- nor does the main thread, which nobody waits for: its threads in the library would keep the process for ever
 ends 1 main
-said 'the main thread has left xt_fit, or another pass of the Trainer, by pthread_exit'
+said 'the main thread has left xt_fit by pthread_exit'
+ends 1 function
+said 'the main thread has left the function of xt_forward by pthread_exit'
 
 # --- exit handlers
 ends 0 drop finish # a free behind xt_finish is harmless

@@ -91,11 +91,12 @@ static void tell_main_left(void) {
             "(the device's own threads wait for work); end main with `return xt_finish();`");
 }
 
-/* It was in a pass of the Trainer, which is lost: an error, and the end of a program that has nobody to go on. */
-static void end_left_pass(void) {
+/* In the middle of a call, which is lost: an error, and the end of a program that has nobody to go on. */
+static void end_left_call(const char *what) {
     xt_status s = status_new(XT_ABORTED, NULL,
-                             "the main thread has left xt_fit, or another pass of the Trainer, by pthread_exit: the "
-                             "functions that a pass calls must return; xt_trainer_stop ends a fit");
+                             "the main thread has left %s by pthread_exit: the functions that the library calls must "
+                             "return (xt_trainer_stop ends a fit)",
+                             what);
     lazy_tell(s);
     xt_status_free(s);
     if (lazy_error_handled() && lazy_ctx_count() > 1) return;
@@ -104,9 +105,10 @@ static void end_left_pass(void) {
 }
 
 static void thread_ends(void *p) {
-    bool is_main = gettid() == getpid(), in_pass = lazy_pass_ends_with_thread();
-    if (is_main && in_pass) end_left_pass();
-    if (is_main) tell_main_left();
+    const char *in = gettid() == getpid() ? lazy_left_by_end() : NULL;
+    if (in) end_left_call(in);
+    if (gettid() == getpid()) tell_main_left();
+    lazy_pass_ends_with_thread();
     for (const lazy_listener *i = lazy_listener_first(&at_end); i; i = lazy_listener_next(i))
         (*(void (*const *)(void))(const void *)i->data)();
     lazy_leave_owned();

@@ -64,10 +64,8 @@ bool lazy_passes_elsewhere(void) {
     return atomic_load(&passes) > in_pass;
 }
 
-bool lazy_pass_ends_with_thread(void) {
-    bool was = in_pass;
+void lazy_pass_ends_with_thread(void) {
     note_pass(false);
-    return was;
 }
 
 /* The innermost hold of a call that is under way. One that was left by longjmp is none, and its memory is gone. */

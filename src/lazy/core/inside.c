@@ -3,6 +3,7 @@
 #include "base/ending.h"
 #include "base/handle.h"
 #include "lazy/core/ctx.h"
+#include "lazy/core/left.h"
 
 enum { DEEPEST = 64 }; /* deeper ones are not noted: whoever asks is told of the 64th */
 
@@ -127,6 +128,12 @@ void lazy_use(const void *handle) {
 
 __attribute__((noinline)) const char *lazy_in_use(void) {
     forget_used(__builtin_frame_address(0));
+    return n_used ? used[n_used - 1].call : NULL;
+}
+
+/* The stack is empty by now, and says nothing of what was left before. */
+const char *lazy_left_by_end(void) {
+    if (depth) return running[(depth < DEEPEST ? depth : DEEPEST) - 1].what;
     return n_used ? used[n_used - 1].call : NULL;
 }
 

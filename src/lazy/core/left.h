@@ -15,6 +15,9 @@ static inline void lazy_forget_left(lazy_ctx *c) {
 /* A call that holds the errors of this thread (lazy_hold_errors: a pass of the Trainer) is under way, and has not been
  * left. */
 bool lazy_errors_held(void);
-bool lazy_pass_ends_with_thread(void); /* this thread ends, and with it such a pass; false: there was none */
+void lazy_pass_ends_with_thread(void); /* this thread ends: it is in no such call any more */
+/* Where this thread is while it ends, which has left that by its end: a function of the user's, or a call that calls
+ * such functions. NULL: nowhere. */
+const char *lazy_left_by_end(void);
 
 #endif
