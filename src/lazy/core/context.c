@@ -85,32 +85,17 @@ void lazy_at_thread_end(void (*fn)(void)) {
  * threads of the library and its device do not end by themselves. */
 static void tell_main_left(void) {
     src_id opened = 0;
-    if (!lazy_device_is_open(&opened)) return;
+    if (gettid() != getpid() || !lazy_device_is_open(&opened)) return;
     log_msg(XT_SEV_WARNING,
             "the main thread has left by pthread_exit: the process goes on until some thread calls exit "
             "(the device's own threads wait for work); end main with `return xt_finish();`");
 }
 
-/* In the middle of a call, which is lost: an error, and the end of a program that has nobody to go on. */
-static void end_left_call(const char *what) {
-    xt_status s = status_new(XT_ABORTED, NULL,
-                             "the main thread has left %s by pthread_exit: the functions that the library calls must "
-                             "return (xt_trainer_stop ends a fit)",
-                             what);
-    lazy_tell(s);
-    xt_status_free(s);
-    if (lazy_error_handled() && lazy_ctx_count() > 1) return;
-    log_msg(XT_SEV_ERROR, "this ends the program with exit code 1");
-    lazy_exit(1);
-}
-
 static void thread_ends(void *p) {
-    const char *in = gettid() == getpid() ? lazy_left_by_end() : NULL;
-    if (in) end_left_call(in);
-    if (gettid() == getpid()) tell_main_left();
     lazy_pass_ends_with_thread();
     for (const lazy_listener *i = lazy_listener_first(&at_end); i; i = lazy_listener_next(i))
         (*(void (*const *)(void))(const void *)i->data)();
+    tell_main_left();
     lazy_leave_owned();
     ctx_free(p);
 }

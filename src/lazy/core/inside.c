@@ -5,6 +5,8 @@
 #include "lazy/core/ctx.h"
 #include "lazy/core/left.h"
 
+#include <unistd.h>
+
 enum { DEEPEST = 64 }; /* deeper ones are not noted: whoever asks is told of the 64th */
 
 typedef struct running_fn {
@@ -87,7 +89,8 @@ void lazy_leave(const lazy_inside_fn *call) {
 __attribute__((noinline)) const char *lazy_inside(void) {
     const char *here = __builtin_frame_address(0);
     while (depth > 0 && depth <= DEEPEST && here > running[depth - 1].frame) drop_to(depth - 1);
-    return depth ? running[(depth < DEEPEST ? depth : DEEPEST) - 1].what : NULL;
+    if (depth) return running[(depth < DEEPEST ? depth : DEEPEST) - 1].what;
+    return lazy_in_handler() ? "the handler of xt_on_error" : NULL;
 }
 
 /* --- what calls use --- */
@@ -131,10 +134,21 @@ __attribute__((noinline)) const char *lazy_in_use(void) {
     return n_used ? used[n_used - 1].call : NULL;
 }
 
-/* The stack is empty by now, and says nothing of what was left before. */
-const char *lazy_left_by_end(void) {
-    if (depth) return running[(depth < DEEPEST ? depth : DEEPEST) - 1].what;
-    return n_used ? used[n_used - 1].call : NULL;
+/* The main thread ends in the middle of a call, which is lost: an error, and the end of a program that has nobody to go
+ * on. The stack is empty by now, and says nothing of what was left before. */
+static void end_left_call(void) {
+    const char *what = n_used ? used[n_used - 1].call : NULL;
+    if (depth) what = running[(depth < DEEPEST ? depth : DEEPEST) - 1].what;
+    if (!what || gettid() != getpid()) return;
+    xt_status s = status_new(XT_ABORTED, NULL,
+                             "the main thread has left %s by pthread_exit: the functions that the library calls must "
+                             "return (xt_trainer_stop ends a fit)",
+                             what);
+    lazy_tell(s);
+    xt_status_free(s);
+    if (lazy_error_handled() && lazy_ctx_count() > 1) return;
+    log_msg(XT_SEV_ERROR, "this ends the program with exit code 1");
+    lazy_exit(1);
 }
 
 /* --- what threads of the library call --- */
@@ -145,8 +159,9 @@ static pthread_key_t thread_in;
 static bool thread_in_made;
 static const char nothing[] = "";
 
-__attribute__((constructor)) static void make_thread_in(void) {
+__attribute__((constructor)) static void begin(void) {
     thread_in_made = pthread_key_create(&thread_in, NULL) == 0;
+    lazy_at_thread_end(end_left_call);
 }
 
 void lazy_thread_is_ours(void) {

@@ -76,10 +76,8 @@ static bool newest(owned *out) {
 }
 
 void lazy_free_owned(void) {
-    int mark = lazy_uses("xt_finish"); /* nor may what is freed here free itself, by a function of the program's */
-    for (owned o; newest(&o); lazy_used(mark + 1)) {
-        lazy_use(o.object);
+    for (owned o; newest(&o); handle_unpin(o.object)) {
+        handle_pin(o.object); /* a function of the program's that is called meanwhile may not free it again */
         o.free_fn(o.object);
     }
-    lazy_used(mark);
 }
