@@ -313,7 +313,7 @@ def numbers(function, options):
 class Exceptions:
     def __init__(self, path):
         self.null, self.gives, self.ends, self.plain, self.steps, self.always = [], {}, set(), {}, set(), set()
-        self.calls, self.takes = set(), set()
+        self.calls, self.takes, self.programs = set(), set(), set()
         for line in pathlib.Path(path).read_text().splitlines():
             words = line.split("#")[0].split() if not line.startswith("plain") else line.split()
             if not words:
@@ -328,6 +328,8 @@ class Exceptions:
                 self.steps.update(words[1:])
             elif words[0] == "calls":
                 self.calls.update(words[1:])
+            elif words[0] == "programs":
+                self.programs.update(words[1:])
             elif words[0] == "takes":
                 self.takes.update(words[1:])
             elif words[0] == "always":
@@ -347,7 +349,8 @@ class Exceptions:
             fitting = [n for n in names if fnmatch.fnmatchcase(n, f)]
             if not any(p in names[n] for n in fitting) and f != "*":
                 sys.exit(f"exceptions: null {f} {p}: there is no such function or parameter")
-        for f in [*self.gives, *self.ends, *self.steps, *self.always, *self.plain, *self.calls, *self.takes]:
+        for f in [*self.gives, *self.ends, *self.steps, *self.always, *self.plain, *self.calls, *self.takes,
+                  *self.programs]:
             if not any(fnmatch.fnmatchcase(n, f) for n in names):
                 sys.exit(f"exceptions: {f}: there is no such function")
 
@@ -405,10 +408,10 @@ def frees(function, kinds):
 
 
 def uses(function, exceptions, kinds):
-    """The handles that functions of the user's may not free while this one calls them."""
-    called = function.name in exceptions.calls or any(
-        p.function or re.search(r"\bxt_(fn|task)\b", p.text) for p in function.parameters)
-    return [p.name for p in function.parameters if p.kind in kinds and not p.list] if called else []
+    """The handles that functions of the user's may not free while this one calls them; None: it calls none."""
+    called = function.name not in exceptions.programs and (function.name in exceptions.calls or any(
+        p.function or re.search(r"\bxt_(fn|task|data_module)\b", p.text) for p in function.parameters))
+    return [p.name for p in function.parameters if p.kind in kinds and not p.list] if called else None
 
 
 def has_entry(function, exceptions, kinds, fields):
@@ -494,17 +497,17 @@ def entry(function, exceptions, kinds, fields):
                      "__builtin_extract_return_addr(__builtin_return_address(0)));")
     result, void = f"({function.name})({names})", function.returns == "void"
     used, named = uses(function, exceptions, kinds), begins_iterations(function, exceptions)
-    if used:
+    if used is not None:
         lines.append(f"    int mark = lazy_uses(\"{function.shown}\");")
         lines += [f"    lazy_use({name});" for name in used]
     if named:
         lines.append(f"    const lazy_calling outer = lazy_calling_begin({function.called or 'NULL'}, src);")
-    if used or taking or named:
+    if used is not None or taking or named:
         lines.append(f"    {'' if void else function.returns + ' given = '}{result};")
         result = "" if void else "given"
     if named:
         lines.append("    lazy_calling_end(outer);")
-    if used:
+    if used is not None:
         lines.append("    lazy_used(mark);")
     if taking:
         kind = re.match(r"xt_(\w+) \*$", function.returns).group(1)

@@ -104,6 +104,7 @@ bool api_bad_list(handle_kind kind, const void *const *list, int64_t n, const vo
 xt_status api_inside(const api_call *call) {
     const char *what = lazy_inside();
     if (!what) what = lazy_thread_in(); /* a loader's thread would wait for itself */
+    if (!what && log_in_sink()) what = "the sink of xt_set_sink";
     if (!what && strcmp(call->name, "xt_finish") == 0) what = lazy_in_use();
     XT_TRY(lazy_forked(call->name, line_of(call)));
     return what ? status_new(XT_FAILED_PRECONDITION, line_of(call),
@@ -126,6 +127,13 @@ bool api_may_free(const api_call *call, handle_kind kind, const void *p) {
         return false;
     }
     lazy_inside(), lazy_in_use(); /* forget what was left by longjmp */
+    if (log_in_sink()) { /* whoever speaks is in the middle of something, with it perhaps */
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, line_of(call),
+                             "%s inside the sink of xt_set_sink: what is under way may need the %s; free it after "
+                             "that has returned",
+                             call->name, handle_word(kind)));
+        return false;
+    }
     if (!handle_is_pinned(p)) return true;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, line_of(call),
                          "%s: the %s is in use by a call that is still under way; free it after that has returned",

@@ -212,6 +212,7 @@ void log_raw(xt_severity sev, const char *text, size_t n);
  * the user's and may do what needs the lock. Pairs may be nested. */
 void log_hold(void);
 void log_release(void);
+bool log_in_sink(void); /* this thread is in the program's sink */
 bool log_to_terminal(void); /* messages go to stderr, and it is a terminal: a progress line may be repainted */
 void log_once(const char *key, xt_severity sev, const char *fmt, ...) BASE_PRINTF(3, 4);
 

@@ -16,11 +16,16 @@ static xt_sink_fn sink;
 static void *sink_user;
 static _Thread_local bool inside_sink;
 
+/* A sink may put another in its place: its thread has the lock. */
 XT_API void xt_set_sink(xt_sink_fn fn, void *user) {
-    pthread_mutex_lock(&sink_lock);
+    if (!inside_sink) pthread_mutex_lock(&sink_lock);
     sink = fn;
     sink_user = user;
-    pthread_mutex_unlock(&sink_lock);
+    if (!inside_sink) pthread_mutex_unlock(&sink_lock);
+}
+
+bool log_in_sink(void) {
+    return inside_sink;
 }
 
 /* Read at each message: cheap beside the write, and a program may set the variable itself. */

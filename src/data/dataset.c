@@ -72,7 +72,10 @@ static void let_go(xt_dataset *d, bool was_taken) {
     bool last = --d->refs == 0;
     pthread_mutex_unlock(&owners);
     if (!last) return;
+    lazy_inside_fn call;
+    lazy_enter(&call, "a dataset's free_user", d);
     if (d->d.free_user) d->d.free_user(d->d.user);
+    lazy_leave(&call);
     base_free(d->name);
     handle_free(d);
     live_add(LIVE_dataset, -1);
@@ -232,18 +235,15 @@ xt_status data_get(xt_dataset *d, int64_t i, void *const *fields) {
                           (long long)d->d.count);
     bool alone = !draw.loading; /* asked for outside a loader */
     if (alone) data_draw_begin(0, 0, i);
-    lazy_inside_fn call;
-    lazy_enter(&call, "a dataset's get", d);
-    lazy_called on_thread;
-    lazy_call_begin(&on_thread, "a dataset's get");
+    lazy_called call;
+    lazy_call_begin(&call, "a dataset's get", d);
     xt_status s = d->d.get(d->d.user, i, fields[0], fields[1]);
     if (!s && d->types[2]) {
         bool wanted = false;
         for (int k = 2; k < DATA_FIELDS; k++) wanted |= fields[k] != NULL;
         if (wanted) s = d->d.get_more(d->d.user, i, fields + 2);
     }
-    s = lazy_call_end(&on_thread, s);
-    lazy_leave(&call);
+    s = lazy_call_end(&call, s);
     if (alone) data_draw_end();
     return s ? status_context(s, "%s: sample %lld", d->name, (long long)i) : NULL;
 }

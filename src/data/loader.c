@@ -229,14 +229,15 @@ void xt_loader_free(xt_loader *l) {
                              "xt_loader_free: the loader is part of a combined one, which frees it"));
         return;
     }
+    handle_pin(l); /* whoever frees it: what the program's functions do meanwhile comes to no half of it */
     lazy_pass_over(l);
     combined_free(l);
     lazy_disown(l);
     lazy_reset_forget(l);
     loader_stop(l);
-    base_free(l->kept);
     sampler_free(&l->o.sampler);
     data_drop(l->ds);
+    base_free(l->kept);
     for (int k = 0; k < DATA_FIELDS; k++) {
         device_buffer_release(l->samples[k]);
         lazy_extremes_release(l->resident_extremes[k]);

@@ -193,15 +193,16 @@ static xt_status read_batch(worker *w, int64_t epoch, int64_t index, const batch
 
 /* --- streams --- */
 static void stream_close(xt_loader *l) {
-    lazy_thread_calls("a stream's close");
+    lazy_inside_fn call;
+    lazy_enter(&call, "a stream's close", l);
     if (l->stream) l->ds->stream.close(l->stream);
-    lazy_thread_calls(NULL);
+    lazy_leave(&call);
     l->stream = NULL;
 }
 
 static xt_status stream_row(worker *w, int64_t row, bool *end) {
     lazy_called call;
-    lazy_call_begin(&call, "a stream's next");
+    lazy_call_begin(&call, "a stream's next", w->l);
     xt_status s = w->l->ds->stream.next(w->l->stream, w->rows[0] + (size_t)row * w->bytes[0],
                                         w->rows[1] ? w->rows[1] + (size_t)row * w->bytes[1] : NULL, end);
     s = lazy_call_end(&call, s);
@@ -211,7 +212,7 @@ static xt_status stream_row(worker *w, int64_t row, bool *end) {
 static xt_status stream_open(worker *w, int64_t epoch, int64_t skip) {
     xt_loader *l = w->l;
     lazy_called call;
-    lazy_call_begin(&call, "a stream's open");
+    lazy_call_begin(&call, "a stream's open", l);
     xt_status bad = lazy_call_end(&call, l->ds->stream.open(l->ds->stream.user, epoch, &l->stream));
     XT_TRY(status_context(bad, "%s: opening epoch %lld", l->ds->name, (long long)epoch));
     bool end = false;

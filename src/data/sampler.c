@@ -6,7 +6,10 @@
 #include "data/loader_int.h"
 
 void sampler_free(xt_sampler *s) {
+    lazy_inside_fn call;
+    lazy_enter(&call, "a sampler's free_user", NULL);
     if (s->free_user) s->free_user(s->user);
+    lazy_leave(&call);
     *s = (xt_sampler){0};
 }
 
@@ -20,7 +23,7 @@ static xt_status order(const xt_loader *l, int64_t epoch, int64_t *out) {
     const xt_sampler *s = &l->o.sampler;
     data_draw_begin(l->o.seed, epoch, -1);
     lazy_called call;
-    lazy_call_begin(&call, "a sampler's order");
+    lazy_call_begin(&call, "a sampler's order", l);
     xt_status bad = lazy_call_end(&call, s->order(s->user, &e, out));
     data_draw_end();
     return status_context(bad, "the sampler of %s, epoch %lld", l->ds->name, (long long)epoch);
@@ -49,9 +52,10 @@ int64_t loader_longest(const xt_loader *l, const int64_t *order, int64_t index) 
     const xt_sampler *s = &l->o.sampler;
     int64_t all = l->o.batch * l->parts, most = 0;
     for (int64_t i = index * all; s->bound && order && i < l->count && i < (index + 1) * all; i++) {
-        lazy_thread_calls("a sampler's bound");
+        lazy_inside_fn call;
+        lazy_enter(&call, "a sampler's bound", l);
         int64_t b = s->bound(s->user, order[i]);
-        lazy_thread_calls(NULL);
+        lazy_leave(&call);
         if (b > most) most = b;
     }
     return most;
@@ -60,12 +64,13 @@ int64_t loader_longest(const xt_loader *l, const int64_t *order, int64_t index) 
 xt_status loader_count_tokens(const xt_loader *l, int64_t sample, void *const *fields, int64_t *total) {
     int64_t n = l->ds->tokens;
     bool asked = l->o.tokens || l->o.sampler.length;
-    if (asked) lazy_thread_calls("a loader's count of tokens");
+    lazy_inside_fn call;
+    if (asked) lazy_enter(&call, "a loader's count of tokens", l);
     if (l->o.tokens)
         n = l->o.tokens(l->o.tokens_user, fields[0], fields[1], fields + 2);
     else if (asked)
         n = l->o.sampler.length(l->o.sampler.user, sample);
-    if (asked) lazy_thread_calls(NULL);
+    if (asked) lazy_leave(&call);
     if (n < 0)
         return status_new(XT_OUT_OF_RANGE, NULL, "%s: sample %lld is said to have %lld tokens", l->ds->name,
                           (long long)sample, (long long)n);

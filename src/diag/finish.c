@@ -199,13 +199,17 @@ static void tell_ranks(xt_status e, int64_t steps) {
     if (e) coll_run_give_up(how);
 }
 
-static void come_to_rest(void) {
+/* False: a function of the program's that was called meanwhile has made an error, which has been told. */
+static bool come_to_rest(void) {
     bool outer = handle_finishing(true);
+    lazy_forget_error();
     lazy_free_owned();
     handle_finishing(outer);
+    bool well = !lazy_pending();
     lazy_forget_error();
     lazy_reset_thread();
     lazy_device_close();
+    return well;
 }
 
 /* Another thread may be in the middle of a step: it keeps what it uses, until the process is gone. One that stays in
@@ -215,7 +219,7 @@ static void leave_with_1(void) {
     ending_begin();
     bool quiet = ending_wait(DEVICE_PATIENCE_S);
     if (gettid() == getpid() && lazy_ctx_count() <= 1)
-        come_to_rest();
+        (void)come_to_rest();
     else
         lazy_leave_open();
     blackbox_at_rest(true);
@@ -277,7 +281,7 @@ int xt_finish_at(const xt_src *src) {
     tell_ranks(e, e ? lazy_error_step() : steps);
     if (ok) diag_summary_once();
     if (lazy_error_ends() || lazy_error_died()) leave_with_1();
-    come_to_rest();
+    ok = come_to_rest() && ok;
     blackbox_at_rest(true);
     ending_leave();
     src_id failed;

@@ -35,7 +35,9 @@ typedef enum lazy_role {
 const char *lazy_role_name(lazy_role r);
 
 /* --- core/inside.c: functions of the user's that the library is calling, of this thread. What ends a step, or frees
- * what such a function was handed, is refused while it runs.
+ * what such a function was handed, is refused while it runs. Each of them is called between these two (the sink of
+ * xt_set_sink alone lies below them: log_in_sink), but hooks of the Trainer and what only one entry calls, which
+ * lazy_uses marks (src/api): tests/cli/inside.sh has all that the headers declare.
  *
  *     lazy_inside_fn call;
  *     lazy_enter(&call, "the function of xt_forward", m);     the last, a handle or NULL, is pinned
@@ -44,6 +46,7 @@ const char *lazy_role_name(lazy_role r);
  */
 typedef struct lazy_inside_fn {
     int depth;
+    const char *before; /* what this thread of the library's was in; NULL: a thread of the program's */
 } lazy_inside_fn;
 void lazy_enter(lazy_inside_fn *call, const char *what, const void *held);
 /* What a call of the program's uses until it returns, or is left by longjmp: functions of the user's that it calls may
@@ -63,9 +66,8 @@ xt_status lazy_forked(const char *what, const xt_src *src);
 const char *lazy_inside(void); /* what the innermost is; NULL: none */
 /* The functions of the program's that the library's own threads call (a dataset's, a logger's): nothing there catches
  * what such a function throws, so the process ends in it, and its last line names the function. A thread of the
- * library says once that it is one, and around each call what it calls; elsewhere the second does nothing. */
+ * library says once that it is one, and lazy_enter what it calls. */
 void lazy_thread_is_ours(void);
-const char *lazy_thread_calls(const char *what); /* NULL: the call has returned; gives what it was in before */
 const char *lazy_thread_in(void); /* NULL: none; for signal handlers too */
 
 /* --- recording --- */
@@ -122,17 +124,19 @@ typedef struct lazy_hold {
 void lazy_hold_errors(lazy_hold *h);
 void lazy_release_errors(lazy_hold *h);
 bool lazy_passes_elsewhere(void); /* another thread is in such a call: a pass of the Trainer */
-/* lazy_thread_calls around a function that gives a status: what it has left pending on a thread of the library's, where
- * no step would end with it, is its error. lazy_call_end gives that, or s. The first is inline because of what a hold
- * knows of the stack. */
+/* lazy_enter and lazy_leave around a function that gives a status: what it has left pending on a thread of the
+ * library's, where no step would end with it, is its error. lazy_call_end gives that, or s. The first is inline because
+ * of what a hold knows of the stack. */
 typedef struct lazy_called {
     lazy_hold hold;
-    const char *before; /* NULL: a thread of the program's, whose errors are its own */
+    lazy_inside_fn inside;
     const char *what;
 } lazy_called;
-static inline void lazy_call_begin(lazy_called *c, const char *what) {
-    *c = (lazy_called){.hold.of_function = true, .before = lazy_thread_calls(what), .what = what};
-    if (c->before) lazy_hold_errors(&c->hold);
+static inline void lazy_call_begin(lazy_called *c, const char *what, const void *held) {
+    c->hold = (lazy_hold){.of_function = true};
+    c->what = what;
+    lazy_enter(&c->inside, what, held);
+    if (c->inside.before) lazy_hold_errors(&c->hold);
 }
 xt_status lazy_call_end(lazy_called *c, xt_status s);
 /* The status s that a function of the program's has given, `what` it is: an error, where s is none that it may give

@@ -100,7 +100,7 @@ bool log_between_find(const log_engine *of, const char *name, double *out) {
     if (!sums) return false;
     bool has = weight > 0; /* else it has no place in its row */
     if (has && g->metric.kind.finish)
-        *out = g->metric.kind.finish(sums, g->metric.kind.count, g->metric.kind.arg);
+        *out = log_kind_finish(&g->metric.kind, sums);
     else if (has)
         *out = g->metric.o.reduce == XT_SUM ? sums[0] * (double)weight : sums[0];
     base_free(sums);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lazy/lazy.h"
 #include "metrics/functions.h"
 #include "metrics/log_kind.h"
 
@@ -46,4 +47,12 @@ const char *log_kind_text(const log_kind *k, char out[static LOG_KIND_BYTES]) {
 bool log_kind_same(const log_kind *a, const log_kind *b) {
     bool same_arg = a->arg == b->arg || (isnan(a->arg) && isnan(b->arg));
     return a->share == b->share && a->count == b->count && a->finish == b->finish && same_arg;
+}
+
+double log_kind_finish(const log_kind *k, const double *sums) {
+    lazy_inside_fn call;
+    lazy_enter(&call, "a metric's finish", NULL);
+    double v = k->finish(sums, k->count, k->arg);
+    lazy_leave(&call);
+    return v;
 }

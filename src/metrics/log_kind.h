@@ -17,6 +17,7 @@ enum { LOG_KIND_BYTES = 320 };
 /* "xt_topk_accuracy with k = 3", "a value with XT_MAX"; equal for the same kind in all processes of a program. Gives
  * out. */
 const char *log_kind_text(const log_kind *k, char out[static LOG_KIND_BYTES]);
+double log_kind_finish(const log_kind *k, const double *sums); /* by the program's function */
 bool log_kind_same(const log_kind *a, const log_kind *b); /* but for how values are reduced */
 
 #endif

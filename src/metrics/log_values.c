@@ -226,7 +226,7 @@ static double finished(const row_metric *m, const float *c, bool epoch_level) {
     if (!sums) return NAN;
     for (int64_t r = 0; r < m->kind.count; r++)
         sums[r] = c[r * LOG_COLUMNS + (epoch_level ? LOG_EPOCH_SUM : LOG_WINDOW_SUM)];
-    double v = m->kind.finish(sums, m->kind.count, m->kind.arg);
+    double v = log_kind_finish(&m->kind, sums);
     remember_sums(m->name, sums, (size_t)m->kind.count);
     return v;
 }

@@ -38,7 +38,10 @@ xt_callback *xt_callback_new(const xt_callback_desc *d, void *user) {
 
 void callback_free(xt_callback *c) {
     if (!c) return;
+    lazy_inside_fn call;
+    lazy_enter(&call, "a callback's free_user", c);
     if (c->d.free_user) c->d.free_user(c->user);
+    lazy_leave(&call);
     handle_free(c);
     live_add(LIVE_callback, -1);
 }

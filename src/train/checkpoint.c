@@ -48,8 +48,11 @@ void checkpoint_facts(const xt_trainer *t, checkpoint_fact out[FACT_COUNT]) {
 
 static void add_callback(cJSON *all, const xt_callback *c) {
     char small[512], key[256], *text = small;
+    lazy_inside_fn call;
+    lazy_enter(&call, "a callback's save_state", c);
     size_t n = c->d.save_state(small, sizeof small, c->user);
     if (n >= sizeof small && (text = base_malloc(n + 1))) c->d.save_state(text, n + 1, c->user);
+    lazy_leave(&call);
     cJSON *state = text ? cJSON_Parse(text) : NULL;
     snprintf(key, sizeof key, "%s", c->d.name);
     /* the second of a kind, in order */
@@ -60,10 +63,14 @@ static void add_callback(cJSON *all, const xt_callback *c) {
 }
 
 /* The state that a function of the program writes, as metadata. */
-static xt_status take_own_state(snapshot *s, const char *key, size_t (*save)(char *, size_t, void *), void *user) {
+static xt_status take_own_state(const xt_trainer *t, snapshot *s, const char *key,
+                                size_t (*save)(char *, size_t, void *), void *user) {
     char small[512], *text = small;
+    lazy_inside_fn call;
+    lazy_enter(&call, "a function save_state", t);
     size_t n = save(small, sizeof small, user);
     if (n >= sizeof small && (text = base_malloc(n + 1))) save(text, n + 1, user);
+    lazy_leave(&call);
     xt_status st = text ? snapshot_add_meta(s, key, text) : status_oom(n, key);
     if (text != small) base_free(text);
     return st;
@@ -118,8 +125,8 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
     xt_status told = config ? snapshot_add_meta(w, "config", config) : status_oom(64, "the configuration");
     base_free(config);
     XT_TRY(told);
-    if (t->task && t->task->save_state) XT_TRY(take_own_state(w, "task", t->task->save_state, t->task->user));
-    if (t->data.save_state) XT_TRY(take_own_state(w, "data", t->data.save_state, t->data.user));
+    if (t->task && t->task->save_state) XT_TRY(take_own_state(t, w, "task", t->task->save_state, t->task->user));
+    if (t->data.save_state) XT_TRY(take_own_state(t, w, "data", t->data.save_state, t->data.user));
     cJSON *all = cJSON_CreateObject();
     for (size_t i = 0; all && i < t->n_callbacks; i++)
         if (t->callbacks[i]->d.save_state) add_callback(all, t->callbacks[i]);

@@ -162,7 +162,10 @@ static xt_status restore_callbacks(xt_trainer *t, const st_file *f, const char *
         const xt_callback *c = t->callbacks[i];
         if (!c->d.load_state) continue;
         char *state = cJSON_PrintUnformatted(state_of(t, i, all));
+        lazy_inside_fn call;
+        lazy_enter(&call, "a callback's load_state", c);
         if (state) s = lazy_returned(c->d.load_state(state, c->user), "its load_state");
+        lazy_leave(&call);
         s = status_context(s, "%s: callback %s", path, c->d.name);
         cJSON_free(state);
     }
@@ -591,9 +594,12 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s && t->opt) s = checkpoint_values_restore(t, f, path);
     if (!s && t->opt && t->task->manual_optimization) s = checkpoint_gradients_restore(t->net, f, path);
     const char *task = !s && t->task && t->task->load_state ? st_get_meta(f, "task") : NULL;
+    lazy_inside_fn call;
+    lazy_enter(&call, "a task's load_state", t);
     if (task)
         s = status_context(lazy_returned(t->task->load_state(task, t->task->user), "its load_state"),
                            "%s: the task's state", path);
+    lazy_leave(&call);
     if (!s) s = restore_callbacks(t, f, path);
     if (!s && t->opt) s = put_in_place(t, f, path);
     /* behind an epoch's end, too: the next row shows what was logged since the row before */

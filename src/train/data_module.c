@@ -56,13 +56,17 @@ static xt_status restore(xt_trainer *t) {
     char *state = NULL;
     if (!t->data.load_state) return NULL;
     XT_TRY(checkpoint_data_state(t, &state));
+    lazy_inside_fn inside;
+    lazy_enter(&inside, "a data module's load_state", t);
     xt_status s = state ? answer(t->data.load_state(state, t->data.user), "load_state") : NULL;
+    lazy_leave(&inside);
     base_free(state);
     return s;
 }
 
 static xt_status make(call *c, xt_loader *(*fn)(xt_trainer *, void *), const char *what, xt_loader **out) {
     *out = fn ? fn(c->t, c->t->data.user) : NULL;
+    lazy_use(*out); /* until this call frees it */
     if (!fn || (*out && !lazy_pending())) return NULL;
     return lazy_pending() ? answer(NULL, what)
                           : status_new(XT_INVALID_ARGUMENT, NULL, "the data module's %s gave no loader", what);

@@ -126,9 +126,7 @@ static void end_fit(xt_trainer *t, bool ok) {
     train_sweep_behind(t);
     model_checkpoint_sweep(t);
     log_forget_step(LOG_TRAIN); /* a run that resumes has it from the checkpoint */
-    /* none ends before rank 0's checkpoint is written: the launcher would end the rest */
-    if (t->stop_signal && ok && !lazy_pending() && world_get()->size > 1)
-        xt_status_free(xt_barrier(0)); /* a rank that does not come tells why itself */
+    if (ok) stopping_meet();
     forget_empty_run(t);
     if (t->history && t->run_dir && world_get()->rank == 0) {
         char *path = path_join(t->run_dir, "loss.png");
@@ -304,7 +302,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     if (ok) tell_evaluating(t);
     ok = ok && fit_epochs(t, src);
     log_set_place(LOG_NOWHERE, LOG_TRAIN);
-    stopping_end(t);
+    stopping_trained(t);
     if (ok) schedules_end(t);
     end_fit(t, ok);
     loader_return(&outer);
@@ -313,6 +311,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     log_artifacts_send();
     log_drain();
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
+    stopping_end(t);
     if (!t->quiet) lazy_tell_at_once(false);
     t->fitting = false;
     train_leave(t, &outer_fit);

@@ -31,7 +31,7 @@ static xt_status give(own *o, const xt_log_row *row, const log_artifact *text) {
 /* Calls what the program gave, which may end the thread. */
 static void call(own *o, const char *what, const xt_log_row *row, const log_artifact *text) {
     lazy_called c;
-    lazy_call_begin(&c, what);
+    lazy_call_begin(&c, what, NULL);
     pthread_cleanup_push(left, o);
     settle(o, lazy_call_end(&c, give(o, row, text)));
     pthread_cleanup_pop(0);
@@ -92,7 +92,9 @@ xt_status logger_open_own(const struct own_logger *l, const char *dir, log_sink 
     own *o = base_calloc(1, sizeof *o);
     if (!o) return status_oom(sizeof *o, l->d.name);
     *o = (own){l->d, l->user, false};
-    xt_status s = l->d.open ? lazy_returned(l->d.open(dir, l->user), "its open") : NULL;
+    lazy_called c;
+    lazy_call_begin(&c, "a logger's open", NULL);
+    xt_status s = lazy_call_end(&c, l->d.open ? l->d.open(dir, l->user) : NULL);
     if (s) {
         base_free(o);
         return status_context(s, "logger %s", l->d.name);

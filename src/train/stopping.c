@@ -5,12 +5,12 @@
  *  1. `stop` is this rank's wish, `stopping` what all ranks have agreed on; only the second ends the loops.
  *  2. stopping_check is called at the same places of the loop by all ranks: what decides whether it is called
  *     (stopping_polls) depends on options and counters that are equal on all of them.
- *  3. A fit in a hook of another takes only signals that are not taken yet, and gives back no others: a signal ends
- *     both.
- *  4. A fit that is left by longjmp or by its thread's end counts no longer, and the last one's signals are given back:
- *     at the thread's end, or at its next fit.
+ *  3. A signal is taken from the first fit that asks for it until the last one that did is over, in a hook of another
+ *     or in another thread: it ends all of them.
+ *  4. A fit that is left by longjmp or by its thread's end counts no longer, from the thread's end or its next fit on.
  *  5. The signal handlers only note the number. What the program had installed for the signal is called as well, and is
- *     back in place after the fit.
+ *     back in place when all that the fit writes is on the disk: one that comes while the end of a fit is written is
+ *     what the fit gives, and takes nothing away.
  *  6. A second Ctrl-C goes to what was there before the fit, as one who waits for a step that hangs needs it. */
 #include <pthread.h>
 #include <signal.h>
@@ -29,10 +29,10 @@ static const struct {
 } known[] = {{"TERM", SIGTERM}, {"INT", SIGINT}, {"HUP", SIGHUP}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}};
 enum { KNOWN = sizeof known / sizeof *known };
 static struct sigaction before[KNOWN];
-static bool taken[KNOWN];
+static int takers[KNOWN]; /* fits under way that have asked for it */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of those around it, but fits_here and caught */
-static int fits; /* under way: more than one in a hook of another, which share what has been taken and caught */
-static __thread int fits_here; /* of them, this thread's */
+static int fits; /* under way, which share what has been taken and caught */
+static __thread int fits_here, takers_here[KNOWN]; /* of them, this thread's */
 static bool listens; /* to the ends of threads */
 static volatile sig_atomic_t caught;
 static volatile sig_atomic_t tells; /* rank 0 of a fit that speaks */
@@ -42,7 +42,7 @@ static void note_signal(int number, siginfo_t *info, void *context) {
                                 "Ctrl-C ends the process at once\n";
     caught = number;
     for (int i = 0; i < KNOWN; i++) {
-        if (known[i].number != number || !taken[i]) continue;
+        if (known[i].number != number || !takers[i]) continue;
         if (number == SIGINT) {
             ssize_t wrote = tells ? write(STDERR_FILENO, words, sizeof words - 1) : 0;
             (void)wrote; /* nobody listens: then nobody */
@@ -134,44 +134,69 @@ void stopping_begin(xt_trainer *t) {
     set_interruptible(true);
     stopping_saved(t->saved_last);
     tells = world_get()->rank == 0 && !t->quiet;
-    memset(t->signals_taken, 0, sizeof t->signals_taken);
     pthread_mutex_lock(&lock);
     if (!listens) lazy_at_thread_end(stopping_left);
     listens = true;
     fits_here++;
     if (fits++ == 0) caught = 0;
     for (int i = 0; i < KNOWN; i++) {
-        if (taken[i] || !listed(wanted_signals(t), known[i].name) || leaves(t, known[i].number)) continue;
         struct sigaction act = {.sa_sigaction = note_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
         sigemptyset(&act.sa_mask);
-        t->signals_taken[i] = taken[i] = sigaction(known[i].number, &act, &before[i]) == 0;
+        t->signals_taken[i] =
+            listed(wanted_signals(t), known[i].name) &&
+            (takers[i] || (!leaves(t, known[i].number) && sigaction(known[i].number, &act, &before[i]) == 0));
+        takers[i] += t->signals_taken[i];
+        takers_here[i] += t->signals_taken[i];
     }
     pthread_mutex_unlock(&lock);
 }
 
-/* n of this thread's fits are over, and with the last of all these signals. */
-static void end_fits(int n, const bool *signals) {
+/* n of this thread's fits are over, which took each signal so often. */
+static void end_fits(int n, const int *signals) {
     pthread_mutex_lock(&lock);
     fits_here -= n;
     fits -= n;
     bool last = fits == 0;
     for (int i = 0; i < KNOWN; i++) {
-        if (!taken[i] || !(last || (signals && signals[i]))) continue;
-        sigaction(known[i].number, &before[i], NULL);
-        taken[i] = false;
+        int times = signals[i];
+        if (times && takers[i] == times) sigaction(known[i].number, &before[i], NULL);
+        takers[i] -= times;
+        takers_here[i] -= times;
     }
     pthread_mutex_unlock(&lock);
     if (last) set_interruptible(false);
 }
 
-void stopping_end(xt_trainer *t) {
+void stopping_trained(xt_trainer *t) {
     t->elapsed_before_ns = stopping_elapsed(t);
     t->clock_began_ns = 0;
-    end_fits(1, t->signals_taken);
+}
+
+/* None ends before rank 0's checkpoint is written: the launcher would end the rest. What has come to one rank
+ * meanwhile all of them give. A rank that does not come tells why itself. */
+void stopping_meet(void) {
+    int32_t noted = caught;
+    coll_group *g;
+    if (world_get()->size <= 1) return;
+    xt_status s = xt_barrier(0);
+    if (!s) s = coll_run_group(&g);
+    if (!s) s = coll_all_reduce(g, COLL_MAX, XT_I32, &noted, 1);
+    if (!s && noted) caught = noted;
+    xt_status_free(s);
+}
+
+void stopping_end(xt_trainer *t) {
+    int signals[KNOWN];
+    for (int i = 0; i < KNOWN; i++) signals[i] = t->signals_taken[i];
+    end_fits(1, signals);
+    t->late_signal = !t->stop_signal; /* behind the sigaction: none is noted any more */
+    if (t->late_signal) t->stop_signal = caught;
 }
 
 void stopping_left(void) {
-    if (fits_here) end_fits(fits_here, NULL);
+    int signals[KNOWN];
+    memcpy(signals, takers_here, sizeof signals);
+    if (fits_here) end_fits(fits_here, signals);
 }
 
 static const char *signal_name(int number) {
@@ -197,9 +222,10 @@ static void requeue(void) {
 int stopping_result(xt_trainer *t, const char *checkpoint) {
     if (!t->stop_signal) return 0;
     if (world_get()->rank == 0) {
-        log_msg(XT_SEV_INFO, "stopped by SIG%s at step %lld%s%s%s", signal_name(t->stop_signal),
-                (long long)t->global_step, checkpoint ? "; --resume " : "", checkpoint ? checkpoint : "",
-                checkpoint ? " goes on from here" : "");
+        log_msg(XT_SEV_INFO, "%s SIG%s at step %lld%s%s%s",
+                t->late_signal ? "the training was over and is saved, then came" : "stopped by",
+                signal_name(t->stop_signal), (long long)t->global_step, checkpoint ? "; --resume " : "",
+                checkpoint ? checkpoint : "", checkpoint ? " goes on from here" : "");
         if (t->stop_signal == SIGUSR1 && under_slurm()) requeue();
     }
     return 128 + t->stop_signal;

@@ -138,6 +138,7 @@ struct xt_trainer {
     bool row_seen; /* a row of step values has been written in this epoch */
     int64_t valued_step; /* the newest whose values callbacks have, in a row or aside; -1 */
     int stop_signal; /* that ended the fit; 0 = none */
+    bool late_signal; /* which came when the training was over */
     train_interval val_interval;
     int64_t max_time_ns, elapsed_before_ns, clock_began_ns; /* 0 = no limit; of earlier fits; 0 = no fit is running */
     int64_t train_limit, val_limit; /* batches of this fit's epochs and validations */
@@ -374,7 +375,9 @@ xt_status stopping_settle(xt_trainer *t);
 void stopping_begin(xt_trainer *t);
 /* complete from now on, or what the fit began from; NULL = none. Any thread */
 void stopping_saved(const char *checkpoint);
-void stopping_end(xt_trainer *t);
+void stopping_trained(xt_trainer *t); /* the training is over, whose time counts */
+void stopping_meet(void); /* all ranks, behind what rank 0 has written */
+void stopping_end(xt_trainer *t); /* and so is all that it writes: signals are the program's again */
 void stopping_left(void); /* no fit is under way in this thread, whatever was begun: left by longjmp */
 bool stopping_held(const xt_trainer *t, char *by, size_t n); /* by: the lower bound that keeps a wish waiting */
 bool stopping_polls(const xt_trainer *t); /* whether ranks meet here, between two optimizer steps */

@@ -6,6 +6,9 @@
  *   cancel fit|loop MS      a thread is cancelled in its fit, or in a loop of its own; another goes on
  *   destroyed [finish]      a handler of exit() that is older than the device computes, as a static object's destructor
  *   value                   it reads a value that is there
+ *   main                    the main thread leaves its fit by pthread_exit
+ *   function                that of a module, outside of any fit, by pthread_exit in the main thread
+ *   drop finish             such a handler drops a tensor that was kept
  *   midway                  exit() while programs run */
 #include <pthread.h>
 #include <setjmp.h>
@@ -31,12 +34,14 @@ static void mischief(const char *here) {
     if (!strcmp(what, "error")) xt_add(xt_ones(XT_F32, 2), xt_ones(XT_F32, 3));
 }
 static xt_tensor net(xt_module *m, xt_tensor in, void *user) {
+    static int calls;
     (void)user;
+    if (++calls == 3 && !strcmp(how, "function")) pthread_exit(NULL);
     return xt_linear(m, "b", xt_relu(xt_linear(m, "a", in, 16)), 3);
 }
 static xt_tensor step(xt_module *m, xt_batch b, void *user) {
     (void)user;
-    if (++steps == 3 && !strcmp(how, "after")) pthread_exit(NULL);
+    if (++steps == 3 && (!strcmp(how, "after") || !strcmp(how, "main"))) pthread_exit(NULL);
     if (steps == 3 && !strcmp(how, "jump")) longjmp(back, 1);
     if (!strcmp(how, "elsewhere")) usleep(2000);
     if (!strcmp(how, "cancel")) usleep(500);
@@ -73,6 +78,7 @@ static void *fit_in_thread(void *result) {
 }
 static void at_end(void) {
     if (!strcmp(how, "value")) printf("value %g\n", xt_item(value));
+    if (!strcmp(how, "drop")) xt_drop(value), xt_drop(value); /* as destructors of static objects do */
     if (strcmp(how, "destroyed")) return;
     xt_tensor out = xt_forward(module, xt_from_array(x, XT_F32, 64, 8));
     printf("computed %g\n", xt_item(xt_mean(out)));
@@ -124,7 +130,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 64; i++) y[i] = i % 3, x[i][i % 8] = 1;
     atexit(at_end);
     if (!strcmp(how, "midway")) leaves_midway();
-    if (!strcmp(how, "destroyed") || !strcmp(how, "value")) return steps_of_its_own();
+    if (!strcmp(how, "destroyed") || !strcmp(how, "value") || !strcmp(how, "drop") || !strcmp(how, "function"))
+        return steps_of_its_own();
     if (!strcmp(how, "jump")) {
         if (setjmp(back) == 0) fit();
         xt_clear_error();

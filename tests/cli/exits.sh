@@ -51,7 +51,15 @@ for where in fit loop; do
     said '^cancelled 1'
 done
 
+# --- nor does the main thread, which nobody waits for: its threads in the library would keep the process for ever
+ends 1 main
+said 'the main thread has left xt_fit by pthread_exit'
+ends 1 function
+said 'the main thread has left the function of xt_forward by pthread_exit'
+
 # --- exit handlers
+ends 0 drop finish # a free behind xt_finish is harmless
+check "drop: without a word" [ "$(grep -c exits.c "$tmp/out")" = 0 ]
 for finish in "" finish; do
     ends 1 destroyed $finish # an error as any other, though the program has returned 0
     said 'exits.c:[0-9]*: .*the program is ending: exit() has begun to take down what the device works with'

@@ -92,10 +92,10 @@ static void tell_main_left(void) {
 }
 
 static void thread_ends(void *p) {
-    tell_main_left();
     lazy_pass_ends_with_thread();
     for (const lazy_listener *i = lazy_listener_first(&at_end); i; i = lazy_listener_next(i))
         (*(void (*const *)(void))(const void *)i->data)();
+    tell_main_left();
     lazy_leave_owned();
     ctx_free(p);
 }

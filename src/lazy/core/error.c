@@ -107,7 +107,7 @@ static struct {
     xt_error_fn fn;
     void *user;
 } handler = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static _Thread_local bool in_handler;
+static _Thread_local const char *handler_below; /* the handler that runs has its frames from here on down */
 
 void xt_on_error(xt_error_fn fn, void *user) {
     pthread_mutex_lock(&handler.lock);
@@ -123,7 +123,7 @@ bool lazy_error_handled(void) {
     return set;
 }
 
-void lazy_tell(xt_status s) {
+__attribute__((noinline)) void lazy_tell(xt_status s) {
     pthread_mutex_lock(&handler.lock);
     xt_error_fn fn = handler.fn;
     void *user = handler.user;
@@ -132,12 +132,18 @@ void lazy_tell(xt_status s) {
         log_msg(XT_SEV_ERROR, "%s", status_message(s));
         return;
     }
-    bool outer = in_handler;
-    in_handler = true;
+    const char *outer = lazy_in_handler() ? handler_below : NULL;
+    handler_below = __builtin_frame_address(0);
     handle_pin(s);
     fn(s, user);
     handle_unpin(s);
-    in_handler = outer;
+    handler_below = outer;
+}
+
+/* One that was left by longjmp runs no more. */
+__attribute__((noinline)) bool lazy_in_handler(void) {
+    if ((const char *)__builtin_frame_address(0) > handler_below) handler_below = NULL;
+    return handler_below != NULL;
 }
 
 void lazy_tell_pending(void) {
@@ -211,6 +217,8 @@ static xt_status in_the_name_called(xt_status s) {
 void lazy_fail(xt_status s) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || c->error) {
+        /* the handler is told of nothing within itself, and what it has done is no consequence of what it was told */
+        if (lazy_in_handler()) log_msg(XT_SEV_ERROR, "%s", status_message(s));
         xt_status_free(s);
         return;
     }
@@ -281,7 +289,7 @@ xt_status xt_error(void) {
 }
 
 void xt_clear_error(void) {
-    if (in_handler) return; /* the call that failed is still under way, and must find that it did */
+    if (lazy_in_handler()) return; /* the call that failed is still under way, and must find that it did */
     look_at_calls();
     status_all_seen();
     lazy_forget_error();

@@ -57,8 +57,8 @@ void xt_drop_at(const xt_src *src, xt_tensor t) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || t.slot == 0) return;
     lazy_slot *s = lazy_slot_of(c, t);
-    if (!s) {
-        lazy_dead_error(c, t, src, "xt_drop");
+    if (!s) { /* a free as any other: behind xt_finish, in destructors, there is nothing to do */
+        if (!lazy_was_finished(t)) lazy_dead_error(c, t, src, "xt_drop");
         return;
     }
     if (s->role == LAZY_GRADIENT && s->kept) { /* a tensor's gradient still: that is not the program's to end */

@@ -3,6 +3,9 @@
 #include "base/ending.h"
 #include "base/handle.h"
 #include "lazy/core/ctx.h"
+#include "lazy/core/left.h"
+
+#include <unistd.h>
 
 enum { DEEPEST = 64 }; /* deeper ones are not noted: whoever asks is told of the 64th */
 
@@ -24,9 +27,11 @@ static void drop_to(int to) {
     }
 }
 
+static const char *thread_calls(const char *what);
+
 static void enter(lazy_inside_fn *call, const running_fn *fn) {
     lazy_inside(); /* forgets what was left by longjmp */
-    call->depth = depth;
+    *call = (lazy_inside_fn){depth, thread_calls(fn->what)};
     if (depth < DEEPEST) {
         const lazy_ctx *c = lazy_ctx_there();
         running[depth] = *fn;
@@ -77,13 +82,15 @@ void lazy_leave(const lazy_inside_fn *call) {
         check_autocast(&running[call->depth]);
     }
     drop_to(call->depth);
+    thread_calls(call->before);
 }
 
 /* Whoever asks is called, however deep, by the function that runs: its frame lies below that of lazy_enter's caller. */
 __attribute__((noinline)) const char *lazy_inside(void) {
     const char *here = __builtin_frame_address(0);
     while (depth > 0 && depth <= DEEPEST && here > running[depth - 1].frame) drop_to(depth - 1);
-    return depth ? running[(depth < DEEPEST ? depth : DEEPEST) - 1].what : NULL;
+    if (depth) return running[(depth < DEEPEST ? depth : DEEPEST) - 1].what;
+    return lazy_in_handler() ? "the handler of xt_on_error" : NULL;
 }
 
 /* --- what calls use --- */
@@ -127,6 +134,23 @@ __attribute__((noinline)) const char *lazy_in_use(void) {
     return n_used ? used[n_used - 1].call : NULL;
 }
 
+/* The main thread ends in the middle of a call, which is lost: an error, and the end of a program that has nobody to go
+ * on. The stack is empty by now, and says nothing of what was left before. */
+static void end_left_call(void) {
+    const char *what = n_used ? used[n_used - 1].call : NULL;
+    if (depth) what = running[(depth < DEEPEST ? depth : DEEPEST) - 1].what;
+    if (!what || gettid() != getpid()) return;
+    xt_status s = status_new(XT_ABORTED, NULL,
+                             "the main thread has left %s by pthread_exit: the functions that the library calls must "
+                             "return (xt_trainer_stop ends a fit)",
+                             what);
+    lazy_tell(s);
+    xt_status_free(s);
+    if (lazy_error_handled() && lazy_ctx_count() > 1) return;
+    log_msg(XT_SEV_ERROR, "this ends the program with exit code 1");
+    lazy_exit(1);
+}
+
 /* --- what threads of the library call --- */
 /* Not thread-local storage: where a library was opened at run time, a thread's first look at its own may allocate, and
  * a signal handler looks. NULL: a thread of the program's, which may leave a function by longjmp or an exception, so
@@ -135,8 +159,9 @@ static pthread_key_t thread_in;
 static bool thread_in_made;
 static const char nothing[] = "";
 
-__attribute__((constructor)) static void make_thread_in(void) {
+__attribute__((constructor)) static void begin(void) {
     thread_in_made = pthread_key_create(&thread_in, NULL) == 0;
+    lazy_at_thread_end(end_left_call);
 }
 
 void lazy_thread_is_ours(void) {
@@ -144,7 +169,8 @@ void lazy_thread_is_ours(void) {
     if (thread_in_made && !pthread_getspecific(thread_in)) pthread_setspecific(thread_in, nothing);
 }
 
-const char *lazy_thread_calls(const char *what) {
+/* NULL: the call has returned. Gives what the thread was in before. */
+static const char *thread_calls(const char *what) {
     const char *before = thread_in_made ? pthread_getspecific(thread_in) : NULL;
     if (before) pthread_setspecific(thread_in, what ? what : nothing);
     return before;
@@ -163,8 +189,8 @@ xt_status lazy_returned(xt_status s, const char *what) {
 xt_status lazy_call_end(lazy_called *c, xt_status s) {
     lazy_aside left = {0};
     s = lazy_returned(s, c->what);
-    lazy_thread_calls(c->before);
-    if (!c->before) return s;
+    lazy_leave(&c->inside);
+    if (!c->inside.before) return s;
     lazy_set_aside(&left);
     lazy_release_errors(&c->hold);
     if (!s && !left.seen) return left.error;

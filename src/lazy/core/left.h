@@ -16,5 +16,6 @@ static inline void lazy_forget_left(lazy_ctx *c) {
  * left. */
 bool lazy_errors_held(void);
 void lazy_pass_ends_with_thread(void); /* this thread ends: it is in no such call any more */
+bool lazy_in_handler(void); /* this thread is in the program's function of xt_on_error */
 
 #endif

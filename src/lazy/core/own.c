@@ -76,5 +76,8 @@ static bool newest(owned *out) {
 }
 
 void lazy_free_owned(void) {
-    for (owned o; newest(&o);) o.free_fn(o.object);
+    for (owned o; newest(&o); handle_unpin(o.object)) {
+        handle_pin(o.object); /* a function of the program's that is called meanwhile may not free it again */
+        o.free_fn(o.object);
+    }
 }

@@ -19,6 +19,7 @@ typedef struct job {
     void *user;
     lazy_requester asked;
     bool arrived;
+    lazy_inside_fn call; /* while fn runs */
     xt_status error;
     struct job *next;
 } job;
@@ -74,7 +75,7 @@ static void returned(bool thread_left) {
 /* The function has ended the thread: another one serves those behind it. */
 static void left(void *p) {
     job *j = p;
-    lazy_thread_calls(NULL);
+    lazy_leave(&j->call);
     lazy_fail(status_new(XT_ABORTED, src_get(j->asked.src),
                          "the function given to %s has left by pthread_exit; it must return",
                          j->asked.what ? j->asked.what : "xt_when_ready"));
@@ -83,11 +84,11 @@ static void left(void *p) {
 }
 
 static void call(job *j) {
-    lazy_thread_calls("the function of xt_when_ready");
+    lazy_enter(&j->call, "the function of xt_when_ready", NULL);
     pthread_cleanup_push(left, j);
     j->fn(j->user, j->data, j->bytes, j->dtype);
     pthread_cleanup_pop(0);
-    lazy_thread_calls(NULL);
+    lazy_leave(&j->call);
 }
 
 static void finish(job *j) {
