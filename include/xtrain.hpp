@@ -10,7 +10,9 @@
  *     }
  *     return xt::finish();
  *
- * A tensor is a value that lives until its step ends, as in C (xtrain/tensor.h); copying one copies a handle. Modules,
+ * A tensor is a value that lives until its step ends, as in C (xtrain/tensor.h); copying one copies a handle. a += b is
+ * a = a + b, another value under the same name: what a was stays as it is for whoever has a copy of it. So it is with a
+ * parameter or a state too, which only assign changes: w.assign(w - 0.1 * w.grad()). Modules,
  * optimizers, loaders and steps can be moved and not copied; what is destroyed after xt::finish has been freed by it.
  * Errors of tensors travel and are met at the step's end, as in C; a status throws xt::error. An exception that a
  * lambda of xt::module or xt::step throws leaves the call that ran it, and one of xt::dataset or of a function in
@@ -106,6 +108,18 @@ struct shape {
     operator const int64_t *() const { return d; } /* ends with 0 */
 };
 
+/* Up to XT_MAX_RANK axes, negative ones from the end: x.sum({0, 1}); more of them throw. */
+struct axes {
+    xt_list list{}; /* as the C functions take them */
+    /* any number of them */
+    axes(std::initializer_list<int> of, where w = XT_HPP_HERE_) {
+        check_rank_(of.size(), w);
+        for (int axis : of) list.v[list.n++] = axis;
+    }
+    /* one */
+    axes(int axis) { list.v[list.n++] = axis; }
+};
+
 /* --- Tensors --- */
 /* The dtype of T's numbers; none: T has bits of any. */
 template <class T> constexpr xt_dtype number_dtype_() {
@@ -116,18 +130,49 @@ template <class T> constexpr xt_dtype number_dtype_() {
     if constexpr (std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) == 8) return XT_I64;
     return XT_DTYPE_NONE;
 }
+/* Functions of one tensor: methods, x.exp(), and functions, xt::exp(x). */
+/* clang-format off */
+#define XT_HPP_EACH_(M) \
+    M(abs) M(acos) M(all) M(any) M(asin) M(atan) M(ceil) M(cos) M(cosh) M(detach) M(digamma) M(erf) M(erfc) \
+    M(erfinv) M(exp) M(exp2) M(expm1) M(floor) M(frac) M(gelu) M(gelu_erf) M(hardsigmoid) M(hardswish) \
+    M(isfinite) M(isinf) M(isnan) M(lgamma) M(log10) M(log1p) M(log2) M(logical_not) M(logsigmoid) M(max) \
+    M(mean) M(median) M(min) M(mish) M(neg) M(norm) M(prod) M(reciprocal) M(relu) M(relu6) M(round) M(rsqrt) \
+    M(selu) M(sigmoid) M(sign) M(silu) M(sin) M(sinh) M(softsign) M(sqrt) M(square) M(std) M(sum) M(tan) \
+    M(tanh) M(trunc) M(var)
+/* clang-format on */
+/* Along one axis or several, which go away or with keepdim stay with one element: x.sum(-1, true), xt::sum(x, {0, 1}).
+ * R(name, the function behind it, its options) */
+#define XT_HPP_ALONG_(R)                               \
+    R(sum, xt_sum_axes_at, xt_reduce_opts)             \
+    R(mean, xt_mean_axes_at, xt_reduce_opts)           \
+    R(prod, xt_prod_axes_at, xt_reduce_opts)           \
+    R(any, xt_any_axes_at, xt_reduce_opts)             \
+    R(all, xt_all_axes_at, xt_reduce_opts)             \
+    R(amax, xt_amax_axes_at, xt_reduce_opts)           \
+    R(amin, xt_amin_axes_at, xt_reduce_opts)           \
+    R(max, xt_amax_axes_at, xt_reduce_opts)            \
+    R(min, xt_amin_axes_at, xt_reduce_opts)            \
+    R(logsumexp, xt_logsumexp_axes_at, xt_reduce_opts) \
+    R(std, xt_std_axes_at, xt_var_opts)                \
+    R(var, xt_var_axes_at, xt_var_opts)                \
+    R(norm, xt_norm_axes_at, xt_vector_norm_opts)
 class tensor;
 /* What stands beside an operator: a tensor or a number, and the line. */
 struct operand {
     xt_tensor t{}; /* none where it is a number */
     double number = 0; /* as the caller wrote it, in double */
     bool is_number = false; /* which of the two it is */
+    xt_dtype kind = XT_DTYPE_NONE; /* a number's own: bool, i64 of whole ones, f32 */
     where at; /* the line of the operator */
     operand(const tensor &x, where w = XT_HPP_HERE_); /* a tensor */
     operand(xt_tensor x, where w = XT_HPP_HERE_) : t(x), at(w) {} /* one of C's */
     /* a number */
     template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
-    operand(T v, where w = XT_HPP_HERE_) : number(static_cast<double>(v)), is_number(true), at(w) {}
+    operand(T v, where w = XT_HPP_HERE_)
+        : number(static_cast<double>(v)), is_number(true), kind(std::is_same_v<T, bool> ? XT_BOOL
+                                                                : std::is_integral_v<T> ? XT_I64
+                                                                                        : XT_F32),
+          at(w) {}
 };
 /* An index, x[3], with its line; the last is x[-1]. */
 struct position {
@@ -152,6 +197,7 @@ class tensor {
     xt_dtype dtype() const { return xt_dtype_of(t_); }
     int rank() const { return xt_rank_of(t_); }
     int64_t dim(int i) const { return xt_dim(t_, i); } /* negative counts from the end */
+    int64_t size(int i) const { return xt_dim(t_, i); } /* PyTorch's name of it */
     int64_t numel() const { return xt_numel(t_); }
 
     tensor keep(where w = XT_HPP_HERE_) const { return xt_keep_at(&w, t_); }
@@ -175,41 +221,7 @@ class tensor {
     tensor name(where w = XT_HPP_HERE_) const { \
         return xt_##name##_at(&w, t_);          \
     }
-    XT_HPP_METHOD_(abs)
-    XT_HPP_METHOD_(ceil)
-    XT_HPP_METHOD_(cos)
-    XT_HPP_METHOD_(detach)
-    XT_HPP_METHOD_(erf)
-    XT_HPP_METHOD_(exp)
-    XT_HPP_METHOD_(expm1)
-    XT_HPP_METHOD_(floor)
-    XT_HPP_METHOD_(gelu)
-    XT_HPP_METHOD_(gelu_erf)
-    XT_HPP_METHOD_(isfinite)
-    XT_HPP_METHOD_(isnan)
-    XT_HPP_METHOD_(log1p)
-    XT_HPP_METHOD_(logical_not)
-    XT_HPP_METHOD_(max)
-    XT_HPP_METHOD_(mean)
-    XT_HPP_METHOD_(min)
-    XT_HPP_METHOD_(neg)
-    XT_HPP_METHOD_(norm)
-    XT_HPP_METHOD_(reciprocal)
-    XT_HPP_METHOD_(relu)
-    XT_HPP_METHOD_(round)
-    XT_HPP_METHOD_(rsqrt)
-    XT_HPP_METHOD_(sigmoid)
-    XT_HPP_METHOD_(sign)
-    XT_HPP_METHOD_(silu)
-    XT_HPP_METHOD_(sin)
-    XT_HPP_METHOD_(sqrt)
-    XT_HPP_METHOD_(square)
-    XT_HPP_METHOD_(std)
-    XT_HPP_METHOD_(sum)
-    XT_HPP_METHOD_(tan)
-    XT_HPP_METHOD_(tanh)
-    XT_HPP_METHOD_(trunc)
-    XT_HPP_METHOD_(var)
+    XT_HPP_EACH_(XT_HPP_METHOD_)
 #undef XT_HPP_METHOD_
     tensor log(where w = XT_HPP_HERE_) const {
         return xt_log_e_at(&w, t_);
@@ -227,18 +239,44 @@ class tensor {
         return xt_cast_at(&w, t_, dtype);
     }
 
-    /* Along an axis, which goes away. */
-    tensor sum(int axis, where w = XT_HPP_HERE_) const {
-        return xt_sum_axis_at(&w, t_, axis);
+    /* Along an axis or several, which go away; with keepdim they stay with one element. */
+#define XT_HPP_METHOD_(name, fn, opts)                                                      \
+    tensor name(axes over, bool keepdim = false, where w = XT_HPP_HERE_) const {            \
+        opts o{};                                                                           \
+        o.keepdim = keepdim;                                                                \
+        return fn(&w, t_, over.list, o);                                                    \
+    }                                                                                       \
+    template <class T, class = std::enable_if_t<std::is_integral_v<T>>> /* {0} is a list */ \
+    tensor name(T axis, bool keepdim = false, where w = XT_HPP_HERE_) const {               \
+        return name(axes(static_cast<int>(axis)), keepdim, w);                              \
     }
-    tensor mean(int axis, where w = XT_HPP_HERE_) const {
-        return xt_mean_axis_at(&w, t_, axis);
+    XT_HPP_ALONG_(XT_HPP_METHOD_)
+#undef XT_HPP_METHOD_
+    /* of all; false: divided by the count itself */
+    tensor std(bool unbiased, where w = XT_HPP_HERE_) const {
+        xt_var_opts o{};
+        o.correction = unbiased;
+        return xt_std_axes_at(&w, t_, XT_ALL_AXES, o);
     }
-    tensor max(int axis, where w = XT_HPP_HERE_) const {
-        return xt_max_axis_at(&w, t_, axis);
+    tensor var(bool unbiased, where w = XT_HPP_HERE_) const {
+        xt_var_opts o{};
+        o.correction = unbiased;
+        return xt_var_axes_at(&w, t_, XT_ALL_AXES, o);
     }
-    tensor argmax(int axis, where w = XT_HPP_HERE_) const {
-        return xt_argmax_at(&w, t_, axis);
+    /* the place of the first of equals, i64; without an axis as x lies, row by row */
+    tensor argmax(where w = XT_HPP_HERE_) const {
+        return xt_argmax_at(&w, xt_flatten_at(&w, t_, 0, -1), 0);
+    }
+    tensor argmax(int axis, bool keepdim = false, where w = XT_HPP_HERE_) const {
+        xt_tensor y = xt_argmax_at(&w, t_, axis);
+        return keepdim ? xt_unsqueeze_at(&w, y, axis) : y;
+    }
+    tensor argmin(where w = XT_HPP_HERE_) const {
+        return xt_argmin_at(&w, xt_flatten_at(&w, t_, 0, -1), 0);
+    }
+    tensor argmin(int axis, bool keepdim = false, where w = XT_HPP_HERE_) const {
+        xt_tensor y = xt_argmin_at(&w, t_, axis);
+        return keepdim ? xt_unsqueeze_at(&w, y, axis) : y;
     }
     tensor softmax(int axis, where w = XT_HPP_HERE_) const {
         return xt_softmax_at(&w, t_, axis);
@@ -251,6 +289,9 @@ class tensor {
     tensor reshape(shape dims, where w = XT_HPP_HERE_) const {
         return xt_reshape_at(&w, t_, dims);
     } /* one dim may be -1 */
+    tensor view(shape dims, where w = XT_HPP_HERE_) const {
+        return xt_reshape_at(&w, t_, dims);
+    } /* the same: there are no strides */
     tensor broadcast_to(shape dims, where w = XT_HPP_HERE_) const {
         return xt_broadcast_to_at(&w, t_, dims);
     }
@@ -295,6 +336,13 @@ class tensor {
         return y.is_number ? xt_ne_scalar_at(&y.at, t_, y.number) : xt_ne_at(&y.at, t_, y.t);
     }
 
+    /* Another value under this name: a = a + b. */
+    tensor &operator+=(operand y);
+    tensor &operator-=(operand y);
+    tensor &operator*=(operand y);
+    tensor &operator/=(operand y);
+    tensor &operator%=(operand y);
+
     /* Of a tensor that is one: errors are met where it is used. */
     void check_is(xt_dtype wanted, const where &w) const {
         xt_dtype d = dtype();
@@ -330,10 +378,109 @@ XT_HPP_OPERATOR_(<, xt_lt)
 XT_HPP_OPERATOR_(<=, xt_le)
 XT_HPP_OPERATOR_(>, xt_gt)
 XT_HPP_OPERATOR_(>=, xt_ge)
+XT_HPP_OPERATOR_(==, xt_eq)
+XT_HPP_OPERATOR_(!=, xt_ne)
+XT_HPP_OPERATOR_(&, xt_bitwise_and)
+XT_HPP_OPERATOR_(|, xt_bitwise_or)
+XT_HPP_OPERATOR_(^, xt_bitwise_xor)
 #undef XT_HPP_OPERATOR_
 /* of each element */
 inline tensor operator-(operand x) {
     return xt_neg_at(&x.at, x.t);
+}
+inline tensor operator!(operand x) {
+    return xt_logical_not_at(&x.at, x.t);
+}
+inline tensor operator~(operand x) {
+    return xt_bitwise_not_at(&x.at, x.t);
+}
+inline xt_tensor truth_(const operand &x) {
+    return x.is_number ? xt_scalar_at(&x.at, x.number != 0, XT_BOOL) : x.t;
+}
+/* of each element too: both sides are computed, whatever the first is */
+inline tensor operator&&(operand x, operand y) {
+    return xt_logical_and_at(&y.at, truth_(x), truth_(y));
+}
+inline tensor operator||(operand x, operand y) {
+    return xt_logical_or_at(&y.at, truth_(x), truth_(y));
+}
+#define XT_HPP_COMPOUND_(op)                           \
+    inline tensor &tensor::operator op##=(operand y) { \
+        return *this = operand(*this, y.at) op y;      \
+    }
+XT_HPP_COMPOUND_(+)
+XT_HPP_COMPOUND_(-)
+XT_HPP_COMPOUND_(*)
+XT_HPP_COMPOUND_(/)
+XT_HPP_COMPOUND_(%)
+#undef XT_HPP_COMPOUND_
+
+/* --- The methods as functions: xt::relu(x), xt::softmax(x, -1) --- */
+#define XT_HPP_FUNCTION_(name)                                    \
+    inline tensor name(const tensor &x, where w = XT_HPP_HERE_) { \
+        return x.name(w);                                         \
+    }
+XT_HPP_EACH_(XT_HPP_FUNCTION_)
+XT_HPP_FUNCTION_(log)
+XT_HPP_FUNCTION_(argmax)
+XT_HPP_FUNCTION_(argmin)
+#undef XT_HPP_FUNCTION_
+#define XT_HPP_FUNCTION_(name, fn, opts)                                                           \
+    inline tensor name(const tensor &x, axes over, bool keepdim = false, where w = XT_HPP_HERE_) { \
+        return x.name(over, keepdim, w);                                                           \
+    }                                                                                              \
+    template <class T, class = std::enable_if_t<std::is_integral_v<T>>>                            \
+    tensor name(const tensor &x, T axis, bool keepdim = false, where w = XT_HPP_HERE_) {           \
+        return x.name(axis, keepdim, w);                                                           \
+    }
+XT_HPP_ALONG_(XT_HPP_FUNCTION_)
+#undef XT_HPP_FUNCTION_
+#undef XT_HPP_EACH_
+#undef XT_HPP_ALONG_
+inline tensor argmax(const tensor &x, int axis, bool keepdim = false, where w = XT_HPP_HERE_) {
+    return x.argmax(axis, keepdim, w);
+}
+inline tensor argmin(const tensor &x, int axis, bool keepdim = false, where w = XT_HPP_HERE_) {
+    return x.argmin(axis, keepdim, w);
+}
+inline tensor softmax(const tensor &x, int axis, where w = XT_HPP_HERE_) {
+    return x.softmax(axis, w);
+}
+inline tensor log_softmax(const tensor &x, int axis, where w = XT_HPP_HERE_) {
+    return x.log_softmax(axis, w);
+}
+inline tensor pow(operand x, operand y) {
+    if (y.is_number) return xt_pow_scalar_at(&y.at, x.t, y.number);
+    return x.is_number ? xt_pow_of_scalar_at(&x.at, x.number, y.t) : xt_pow_at(&x.at, x.t, y.t);
+}
+inline tensor maximum(operand x, operand y) {
+    if (y.is_number) return xt_maximum_scalar_at(&y.at, x.t, y.number);
+    return x.is_number ? xt_maximum_of_scalar_at(&x.at, x.number, y.t) : xt_maximum_at(&x.at, x.t, y.t);
+}
+inline tensor minimum(operand x, operand y) {
+    if (y.is_number) return xt_minimum_scalar_at(&y.at, x.t, y.number);
+    return x.is_number ? xt_minimum_of_scalar_at(&x.at, x.number, y.t) : xt_minimum_at(&x.at, x.t, y.t);
+}
+inline tensor clamp(const tensor &x, double lo, double hi, where w = XT_HPP_HERE_) {
+    return x.clamp(lo, hi, w);
+}
+inline tensor matmul(const tensor &x, const tensor &y, where w = XT_HPP_HERE_) {
+    return x.matmul(y, w);
+}
+inline tensor reshape(const tensor &x, shape dims, where w = XT_HPP_HERE_) {
+    return x.reshape(dims, w);
+}
+inline tensor flatten(const tensor &x, int from = 0, int to = -1, where w = XT_HPP_HERE_) {
+    return x.flatten(from, to, w);
+}
+inline tensor transpose(const tensor &x, int a, int b, where w = XT_HPP_HERE_) {
+    return x.transpose(a, b, w);
+}
+inline tensor unsqueeze(const tensor &x, int axis, where w = XT_HPP_HERE_) {
+    return x.unsqueeze(axis, w);
+}
+inline tensor squeeze(const tensor &x, int axis, where w = XT_HPP_HERE_) {
+    return x.squeeze(axis, w);
 }
 
 /* --- Making tensors, and functions of several --- */
@@ -387,8 +534,15 @@ inline tensor stack(const std::vector<tensor> &parts, int axis, where w = XT_HPP
     std::vector<xt_tensor> t(parts.begin(), parts.end());
     return xt_stack_at(&w, static_cast<int>(t.size()), t.data(), axis);
 }
-inline tensor where_(tensor condition, tensor x, tensor y, where w = XT_HPP_HERE_) {
-    return xt_where_at(&w, condition, x, y);
+/* x where the condition holds, else y; either or both may be numbers (xt::where is a line) */
+inline tensor where_(tensor condition, operand x, operand y, where w = XT_HPP_HERE_) {
+    if (x.is_number && y.is_number)
+        return xt_where_numbers_at(&w, condition, x.number, y.number,
+                                   x.kind == y.kind                       ? x.kind
+                                   : x.kind == XT_F32 || y.kind == XT_F32 ? XT_F32
+                                                                          : XT_I64);
+    if (y.is_number) return xt_where_scalar_at(&w, condition, x.t, y.number);
+    return x.is_number ? xt_where_of_scalar_at(&w, condition, x.number, y.t) : xt_where_at(&w, condition, x.t, y.t);
 }
 inline tensor cross_entropy(tensor logits, tensor labels, xt_class_loss_opts o = {}, where w = XT_HPP_HERE_) {
     return xt_cross_entropy_at(&w, logits, labels, o);
@@ -508,6 +662,13 @@ class module {
         xt_forward_many_at(&w, m_.get(), static_cast<int>(x.size()), x.data(), static_cast<int>(y.size()), y.data());
         rethrow();
         return std::vector<tensor>(y.begin(), y.end());
+    }
+    /* the same of two and of three: m(a, b) */
+    std::vector<tensor> operator()(tensor a, tensor b, where w = XT_HPP_HERE_) const {
+        return (*this)(std::vector<tensor>{a, b}, w);
+    }
+    std::vector<tensor> operator()(tensor a, tensor b, tensor c, where w = XT_HPP_HERE_) const {
+        return (*this)(std::vector<tensor>{a, b, c}, w);
     }
     /* The parameters, without data: xt::spec(XT_F32, {64, 1, 28, 28}) of each input. */
     void build(std::initializer_list<xt_spec> in) const {

@@ -22,6 +22,12 @@
 #ifndef XTRAIN_BASE_H
 #define XTRAIN_BASE_H
 
+/* An older language meets hundreds of errors in what follows: one sentence, and a file that is not there ends it. */
+#if defined(__cplusplus) ? __cplusplus < 201703L : !defined(__STDC_VERSION__) || __STDC_VERSION__ < 201112L
+#error "xtrain's headers need C11 or C++17: -std=c11, -std=c++17 or later"
+#include <xtrain needs -std=c11 or -std=c++17>
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,6 +80,11 @@ extern "C" {
  * A macro that is called without one does not compile, and one line says what is missing. */
 #ifdef __cplusplus
 #define XT_OR_0_(number) xt_or_0_(number)
+#define XT_CHECK_BOTH_(a, a_text, b, b_text) \
+    ((void)[] {                              \
+        static_assert(a, a_text);            \
+        static_assert(b, b_text);            \
+    })
 /* A lambda that nobody calls: before C++20 sizeof takes none. */
 #define XT_CHECK_(condition, text) ((void)[] { static_assert(condition, text); })
 #else
@@ -81,6 +92,12 @@ extern "C" {
     ((void)sizeof(struct {               \
         _Static_assert(condition, text); \
         int unused;                      \
+    }))
+#define XT_CHECK_BOTH_(a, a_text, b, b_text) \
+    ((void)sizeof(struct {                   \
+        _Static_assert(a, a_text);           \
+        _Static_assert(b, b_text);           \
+        int unused;                          \
     }))
 #define XT_OR_0_(number) (((const int64_t[1]){number})[0])
 #endif
@@ -95,9 +112,14 @@ extern "C" {
 
 /* The same of the arguments behind the last one that the preprocessor counts, as the program writes them: there is
  * none, or the first is an option. (Behind macros the text would be what nested calls have become.) */
-#define XT_GIVEN_(given, text)                                                                                        \
-    XT_CHECK_(sizeof(given) > 1 && !(__builtin_strncmp(given, ".", 1) == 0 && __builtin_strncmp(given, ".9", 2) > 0), \
-              text)
+#define XT_GIVEN_(given, text) XT_CHECK_(sizeof(given) > 1 && !XT_HAS_NAME_(given), text)
+#define XT_HAS_NAME_(text) (__builtin_strncmp(text, ".", 1) == 0 && __builtin_strncmp(text, ".9", 2) > 0)
+/* A name in front of an argument that is known by its place (xt_softmax(x, .dim = -1), where PyTorch has dim=-1) makes
+ * it no expression: this sentence stands before what the compiler says of that. */
+#define XT_UNNAMED_(argument, text) XT_CHECK_(!XT_HAS_NAME_(#argument), text)
+#define XT_NAME_IN_PLACE_                                                                                    \
+    "a name (.dim = 1) stands before an argument that is known by its place: the value alone stands there, " \
+    "xt_softmax(x, -1), xt_dropout(m, x, 0.1)"
 
 /* --- Arguments that may be left out ---
  * The last ones, as in PyTorch: xt_tril(x) is xt_tril(x, 0). The defaults stand behind what the call gives, and what is
@@ -340,7 +362,8 @@ typedef enum xt_dtype {
 #define XT_F6E2M3FN ((xt_dtype)XT_F6E2M3FN)
 #define XT_F6E3M2FN ((xt_dtype)XT_F6E3M2FN)
 #define XT_DTYPE_(dtype)                                                                                            \
-    (XT_CHECK_(                                                                                                     \
+    (XT_UNNAMED_(dtype, XT_NAME_IN_PLACE_),                                                                         \
+     XT_CHECK_(                                                                                                     \
          _Generic((dtype), xt_dtype : 1, default : 0),                                                              \
          "a number stands where a dtype belongs (XT_F32, XT_I64, ..., (xt_dtype)n), as in xt_zeros(XT_F32, 2, 3)"), \
      (dtype))
@@ -348,8 +371,8 @@ typedef enum xt_dtype {
 
 /* A dtype where a number belongs (a dim, a count, an axis, a factor: xt_linear(m, "fc", x, XT_F32)) would be its
  * number: a mistake as well, as is a tensor (xt_concat(x, y, 0)). XT_NUMBER_ gives its argument, XT_NUMBERS_ looks at
- * the first ten of a list, and XT_NO_DTYPE_ at those of a call that takes lists in place, by their texts: none of them
- * is the name of a dtype. */
+ * the first ten of a list, and XT_NO_DTYPE_AMONG_ at those of a call that takes lists in place, by their texts: none of
+ * them is the name of a dtype. */
 #ifdef __cplusplus
 }
 struct xt_tensor;
@@ -399,9 +422,25 @@ constexpr bool xt_dtype_among_(const char *text) {
     }
     return false;
 }
+/* Whether an argument begins as an option does. */
+constexpr bool xt_name_among_(const char *text) {
+    int depth = 0;
+    for (bool first = true; *text; text++) {
+        if (first && *text == ' ') continue;
+        if (first && *text == '.' && (text[1] < '0' || text[1] > '9')) return true;
+        first = depth == 0 && *text == ',';
+        if (*text == '(' || *text == '{' || *text == '[') depth++;
+        if (*text == ')' || *text == '}' || *text == ']') depth--;
+        if (*text == '"' || *text == '\'') text = xt_past_quoted_(text + 1, *text);
+        if (!*text) return false;
+    }
+    return false;
+}
+#define XT_ANY_NAME_(...) xt_name_among_(XT_TEXT_(__VA_ARGS__))
+#define XT_NO_NAMES_(...) XT_CHECK_(!XT_ANY_NAME_(__VA_ARGS__), XT_NAME_IN_PLACE_)
 #define XT_DTYPE_AS_NUMBER_ "a dtype stands where a number belongs: a dim, a count, an axis or a factor"
-#define XT_NUMBER_(number) xt_number_of_(number)
-#define XT_NO_DTYPE_(...) XT_CHECK_(!xt_dtype_among_(XT_TEXT_(__VA_ARGS__)), XT_DTYPE_AS_NUMBER_)
+#define XT_NUMBER_(number) (XT_UNNAMED_(number, XT_NAME_IN_PLACE_), xt_number_of_(number))
+#define XT_ANY_DTYPE_(...) xt_dtype_among_(XT_TEXT_(__VA_ARGS__))
 extern "C" {
 #else
 /* An unsigned number has the type of every enum for _Generic, an xt_dtype that of itself alone. */
@@ -417,22 +456,30 @@ typedef int64_t xt_number_;
 #define XT_TENSOR_AS_NUMBER_                                                                                \
     "a tensor stands where a number belongs: a dim, a count, an axis or a factor; a list of tensors comes " \
     "behind its count, as in xt_concat(2, XT_TENSORS(x, y), 0)"
-#define XT_NUMBER_(number)                                                                                           \
-    (XT_CHECK_(sizeof(#number) > 1, "a number is missing: a dim, a count, an axis or a factor"),                     \
-     XT_CHECK_(!XT_IS_DTYPE_(number), XT_DTYPE_AS_NUMBER_), XT_CHECK_(!XT_IS_TENSOR_(number), XT_TENSOR_AS_NUMBER_), \
-     (number))
-#define XT_NUMBERS_(...) XT_TEN_NUMBERS_(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-#define XT_TEN_NUMBERS_(a, b, c, d, e, f, g, h, i, j, ...)                                                \
-    XT_CHECK_(!(XT_IS_DTYPE_(a) | XT_IS_DTYPE_(b) | XT_IS_DTYPE_(c) | XT_IS_DTYPE_(d) | XT_IS_DTYPE_(e) | \
-                XT_IS_DTYPE_(f) | XT_IS_DTYPE_(g) | XT_IS_DTYPE_(h) | XT_IS_DTYPE_(i) | XT_IS_DTYPE_(j)), \
-              XT_DTYPE_AS_NUMBER_)
-#define XT_NO_DTYPE_(...) XT_TEN_TEXTS_(__VA_ARGS__, , , , , , , , , , , )
-#define XT_TEN_TEXTS_(a, b, c, d, e, f, g, h, i, j, ...)                                                            \
-    XT_CHECK_(!(XT_IS_DTYPE_TEXT_(#a) || XT_IS_DTYPE_TEXT_(#b) || XT_IS_DTYPE_TEXT_(#c) || XT_IS_DTYPE_TEXT_(#d) || \
-                XT_IS_DTYPE_TEXT_(#e) || XT_IS_DTYPE_TEXT_(#f) || XT_IS_DTYPE_TEXT_(#g) || XT_IS_DTYPE_TEXT_(#h) || \
-                XT_IS_DTYPE_TEXT_(#i) || XT_IS_DTYPE_TEXT_(#j)),                                                    \
-              XT_DTYPE_AS_NUMBER_)
+#define XT_NUMBER_(number)                                                                          \
+    (XT_CHECK_(sizeof(#number) > 1, "a number is missing: a dim, a count, an axis or a factor"),    \
+     XT_UNNAMED_(number, XT_NAME_IN_PLACE_), XT_CHECK_(!XT_IS_DTYPE_(number), XT_DTYPE_AS_NUMBER_), \
+     XT_CHECK_(!XT_IS_TENSOR_(number), XT_TENSOR_AS_NUMBER_), (number))
+#define XT_NUMBERS_(...)                                          \
+    XT_CHECK_BOTH_(!XT_ANY_NAME_(__VA_ARGS__), XT_NAME_IN_PLACE_, \
+                   !XT_ANY_IS_DTYPE_(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), XT_DTYPE_AS_NUMBER_)
+#define XT_ANY_IS_DTYPE_(a, b, c, d, e, f, g, h, i, j, ...)                                                      \
+    (XT_IS_DTYPE_(a) | XT_IS_DTYPE_(b) | XT_IS_DTYPE_(c) | XT_IS_DTYPE_(d) | XT_IS_DTYPE_(e) | XT_IS_DTYPE_(f) | \
+     XT_IS_DTYPE_(g) | XT_IS_DTYPE_(h) | XT_IS_DTYPE_(i) | XT_IS_DTYPE_(j))
+#define XT_ANY_NAME_(...) XT_ANY_NAME_OF_TEN_(__VA_ARGS__, , , , , , , , , , , )
+#define XT_ANY_NAME_OF_TEN_(a, b, c, d, e, f, g, h, i, j, ...)                                           \
+    (XT_HAS_NAME_(#a) || XT_HAS_NAME_(#b) || XT_HAS_NAME_(#c) || XT_HAS_NAME_(#d) || XT_HAS_NAME_(#e) || \
+     XT_HAS_NAME_(#f) || XT_HAS_NAME_(#g) || XT_HAS_NAME_(#h) || XT_HAS_NAME_(#i) || XT_HAS_NAME_(#j))
+#define XT_ANY_DTYPE_(...) XT_ANY_DTYPE_OF_TEN_(__VA_ARGS__, , , , , , , , , , , )
+#define XT_ANY_DTYPE_OF_TEN_(a, b, c, d, e, f, g, h, i, j, ...)                                          \
+    (XT_IS_DTYPE_TEXT_(#a) || XT_IS_DTYPE_TEXT_(#b) || XT_IS_DTYPE_TEXT_(#c) || XT_IS_DTYPE_TEXT_(#d) || \
+     XT_IS_DTYPE_TEXT_(#e) || XT_IS_DTYPE_TEXT_(#f) || XT_IS_DTYPE_TEXT_(#g) || XT_IS_DTYPE_TEXT_(#h) || \
+     XT_IS_DTYPE_TEXT_(#i) || XT_IS_DTYPE_TEXT_(#j))
 #endif
+#define XT_NO_DTYPE_AMONG_(...) XT_CHECK_(!XT_ANY_DTYPE_(__VA_ARGS__), XT_DTYPE_AS_NUMBER_)
+/* Both. (Where a list in place may be a struct's, whose fields have names, only XT_NO_DTYPE_AMONG_.) */
+#define XT_NO_DTYPE_(...) \
+    XT_CHECK_BOTH_(!XT_ANY_NAME_(__VA_ARGS__), XT_NAME_IN_PLACE_, !XT_ANY_DTYPE_(__VA_ARGS__), XT_DTYPE_AS_NUMBER_)
 
 XT_API const char *xt_dtype_name(xt_dtype t); /* "f32", "i64", "bool", ...; "none" for what is not a dtype */
 XT_API size_t xt_dtype_size(xt_dtype t); /* bytes of one element on the host; sub-byte types and bool take 1 */

@@ -84,7 +84,7 @@ XT_API XT_CHECK xt_status xt_dataset_get(xt_dataset *d, int64_t i, void *x, void
 XT_API double xt_sample_uniform(void);
 
 /* From C arrays (not copied: they must outlive the dataset): count samples of spec x and y. */
-#define xt_array_dataset(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_array_dataset_at(XT_HERE, __VA_ARGS__))
+#define xt_array_dataset(...) (XT_NO_DTYPE_AMONG_(__VA_ARGS__), xt_array_dataset_at(XT_HERE, __VA_ARGS__))
 XT_API xt_dataset *xt_array_dataset_at(const xt_src *src, const void *x, xt_spec x_spec, const void *y, xt_spec y_spec,
                                        int64_t count);
 /* From .npy files: dim 0 counts samples; y_path NULL = no labels. The arrays are read whole. */

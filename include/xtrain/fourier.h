@@ -141,8 +141,8 @@ typedef struct XT_OPTIONS_ xt_stft_opts {
     (XT_GIVEN_(#__VA_ARGS__, "xt_stft(x, n_fft, ...): n_fft is missing"), \
      XT_OPT2N_(xt_stft_at, xt_stft_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_stft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_stft_opts o);
-#define xt_fftshift(x, axes) xt_fftshift_at(XT_HERE, x, axes)
-#define xt_ifftshift(x, axes) xt_ifftshift_at(XT_HERE, x, axes)
+#define xt_fftshift(x, axes) xt_fftshift_at(XT_HERE, x, XT_AXES_OF_(axes))
+#define xt_ifftshift(x, axes) xt_ifftshift_at(XT_HERE, x, XT_AXES_OF_(axes))
 XT_API xt_tensor xt_fftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 XT_API xt_tensor xt_ifftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 XT_API xt_tensor xt_fftshift_at(const xt_src *src, xt_tensor x, xt_list axes);

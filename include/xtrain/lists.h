@@ -4,6 +4,9 @@
 
 #include <xtrain/tensor.h>
 
+#define XT_NAME_AS_AXES_                                                                                        \
+    "a name stands where the axis does, which has none: xt_sum(x, 1), xt_sum(x, XT_AXES(0, 1)); options stand " \
+    "behind it, as in xt_sum(x, XT_ALL_AXES, .keepdim = true)"
 /* Up to 16 numbers by value, and an array of tensors: xt_stack(2, XT_TENSORS(x, y), 0). */
 typedef struct xt_list {
     int n; /* how many; of axes 0: all */
@@ -31,7 +34,7 @@ inline xt_list xt_axes_of_(int64_t axis) {
 }
 void xt_axes_of_(xt_dtype) = delete; /* a dtype stands where a number belongs */
 void xt_axes_of_(xt_tensor) = delete; /* a tensor stands where a number belongs */
-#define XT_AXES_OF_(axes) xt_axes_of_(axes)
+#define XT_AXES_OF_(axes) (XT_UNNAMED_(axes, XT_NAME_AS_AXES_), xt_axes_of_(axes))
 template <int N> struct xt_tensor_array_ { xt_tensor d[N]; };
 template <class... T> inline xt_tensor_array_<sizeof...(T)> xt_tensor_array_of_(T... v) {
     return {{v...}};
@@ -48,10 +51,11 @@ static inline xt_list xt_axes_(xt_list axes) {
 static inline xt_list xt_axis_(int64_t axis) {
     return (xt_list){.n = 1, .v = {axis}};
 }
-#define XT_AXES_OF_(axes)                                                              \
-    (XT_CHECK_(!XT_IS_DTYPE_(axes), XT_DTYPE_AS_NUMBER_), _Generic((axes), xt_list     \
-                                                                   : xt_axes_, default \
-                                                                   : xt_axis_)(axes))
+#define XT_AXES_OF_(axes)                                                                      \
+    (XT_UNNAMED_(axes, XT_NAME_AS_AXES_), XT_CHECK_(!XT_IS_DTYPE_(axes), XT_DTYPE_AS_NUMBER_), \
+     _Generic((axes), xt_list                                                                  \
+              : xt_axes_, default                                                              \
+              : xt_axis_)(axes))
 #define XT_TENSORS(...) ((const xt_tensor[]){__VA_ARGS__})
 #endif
 /* several axes as one argument: xt_sum(x, XT_AXES(0, 2)) */

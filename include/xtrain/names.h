@@ -148,11 +148,11 @@ XT_API xt_tensor xt_rrelu_at(const xt_src *src, xt_tensor x, double lower, doubl
 
 /* --- Along axes --- */
 /* both at once; either pointer may be NULL */
-#define xt_aminmax(x, axes, out_min, out_max) xt_aminmax_at(XT_HERE, x, axes, out_min, out_max)
+#define xt_aminmax(x, axes, out_min, out_max) xt_aminmax_at(XT_HERE, x, XT_AXES_OF_(axes), out_min, out_max)
 #define xt_var_mean(x, axes, correction, out_var, out_mean) \
-    xt_var_mean_at(XT_HERE, x, axes, XT_NUMBER_(correction), out_var, out_mean)
+    xt_var_mean_at(XT_HERE, x, XT_AXES_OF_(axes), XT_NUMBER_(correction), out_var, out_mean)
 #define xt_std_mean(x, axes, correction, out_std, out_mean) \
-    xt_std_mean_at(XT_HERE, x, axes, XT_NUMBER_(correction), out_std, out_mean)
+    xt_std_mean_at(XT_HERE, x, XT_AXES_OF_(axes), XT_NUMBER_(correction), out_std, out_mean)
 #define xt_msort(x) xt_msort_at(XT_HERE, x) /* sorted along the first axis */
 XT_API void xt_aminmax_at(const xt_src *src, xt_tensor x, xt_list axes, xt_tensor *out_min, xt_tensor *out_max);
 XT_API void xt_var_mean_at(const xt_src *src, xt_tensor x, xt_list axes, double correction, xt_tensor *out_var,

@@ -100,10 +100,11 @@ XT_API xt_tensor xt_norm_axes_at(const xt_src *src, xt_tensor x, xt_list axes, x
 #define xt_norm(...) \
     XT_FILL_BY_(__VA_ARGS__, XT_NORM_AXES_, XT_NORM_AXES_, XT_NORM_AXES_, XT_NORM_P_, XT_NORM_TWO_, )(__VA_ARGS__)
 #define XT_NORM_TWO_(x) xt_norm_at(XT_HERE, x)
-#define XT_NORM_P_(x, power) xt_norm_axes(x, XT_ALL_AXES, .p = power)
+#define XT_NORM_P_(x, power) (XT_UNNAMED_(power, XT_NAME_IN_PLACE_), xt_norm_axes(x, XT_ALL_AXES, .p = power))
 #define XT_NORM_AXES_(x, power, ...) XT_NORM_OVER_(x, power, __VA_ARGS__, )
-#define XT_NORM_OVER_(x, power, axes, ...) \
-    xt_norm_axes_at(XT_HERE, x, XT_AXES_OF_(axes), XT_OPTS(xt_vector_norm_opts, __VA_ARGS__.p = power))
+#define XT_NORM_OVER_(x, power, axes, ...)  \
+    (XT_UNNAMED_(power, XT_NAME_IN_PLACE_), \
+     xt_norm_axes_at(XT_HERE, x, XT_AXES_OF_(axes), XT_OPTS(xt_vector_norm_opts, __VA_ARGS__.p = power)))
 /* the lower one of an even count; NaN if there is one */
 #define xt_median(x) xt_median_at(XT_HERE, x)
 #define xt_nanmedian(x) xt_nanmedian_at(XT_HERE, x) /* of those that are not NaN; NaN where none is */

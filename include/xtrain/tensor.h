@@ -113,7 +113,7 @@ struct xt_dims_ {
         return xt_shape_(d);
     }
 };
-#define XT_DIMS_(...) (xt_dims_{{__VA_ARGS__, XT_DIMS_END_}}.shape())
+#define XT_DIMS_(...) (XT_NO_NAMES_(__VA_ARGS__), xt_dims_{{__VA_ARGS__, XT_DIMS_END_}}.shape())
 struct xt_ints_ {
     xt_number_ given[XT_MAX_RANK + 1];
     int v[XT_MAX_RANK + 1] = {};
@@ -125,7 +125,9 @@ struct xt_ints_ {
 template <class... T> constexpr int xt_count_(T...) {
     return static_cast<int>(sizeof...(T));
 }
-#define XT_INTS_(...) xt_count_(__VA_ARGS__), (xt_ints_{{__VA_ARGS__}}.ints()) /* how many, and the array */
+#define XT_INTS_(...)                                                                                                \
+    (XT_NO_NAMES_(__VA_ARGS__), xt_count_(__VA_ARGS__)), (xt_ints_{{__VA_ARGS__}}.ints()) /* how many, and the array \
+                                                                                           */
 extern "C" {
 #else
 #define XT_DIMS_(...) (XT_NUMBERS_(__VA_ARGS__), xt_shape_((int64_t[XT_MAX_RANK + 2]){__VA_ARGS__, XT_DIMS_END_}))
@@ -267,6 +269,9 @@ XT_API void xt_assign_at(const xt_src *src, xt_tensor state, xt_tensor value);
 
 /* How a function of two tensors takes a number for one of them: its form is chosen by what stands there, each argument
  * is evaluated once, and the call is made from the caller's own function. */
+#define XT_TWO_NUMBERS_                                                                                          \
+    "two numbers stand where one of the two is a tensor: C's own operators make one of them, xt_scalar(v) is a " \
+    "tensor of one"
 #ifdef __cplusplus
 }
 template <class Two, class Behind, class Before> constexpr Two xt_form_(xt_tensor, xt_tensor, Two two, Behind, Before) {
@@ -280,6 +285,10 @@ template <class Two, class Behind, class Before>
 constexpr Before xt_form_(double, xt_tensor, Two, Behind, Before before) {
     return before;
 }
+template <class Two, class Behind, class Before> constexpr Behind xt_form_(double, double, Two, Behind behind, Before) {
+    static_assert(sizeof(Two) == 0, XT_TWO_NUMBERS_);
+    return behind;
+}
 template <class Two, class Behind, class Before>
 void xt_form_(xt_tensor, xt_dtype, Two, Behind, Before) = delete; /* a dtype stands where a number belongs */
 template <class Two, class Behind, class Before>
@@ -287,7 +296,9 @@ void xt_form_(xt_dtype, xt_tensor, Two, Behind, Before) = delete; /* a dtype sta
 extern "C" {
 #define XT_FORM_(fn, a, b) xt_form_(a, b, fn##_at, fn##_scalar_at, fn##_of_scalar_at)
 #define XT_ONCE_(name, argument) auto name = (argument)
+#define XT_ONE_TENSOR_(a, b) (void)0 /* xt_form_ says it */
 #else
+#define XT_ONE_TENSOR_(a, b) _Static_assert(XT_IS_TENSOR_(a) || XT_IS_TENSOR_(b), XT_TWO_NUMBERS_)
 #define XT_FORM_(fn, a, b) \
     _Generic(a, xt_tensor : _Generic(b, xt_tensor : fn##_at, default : fn##_scalar_at), default : fn##_of_scalar_at)
 #define XT_ONCE_(name, argument)   \
@@ -300,14 +311,15 @@ extern "C" {
     (__extension__({                                                           \
         XT_ONCE_(xt_x##n##_, x);                                               \
         XT_ONCE_(xt_y##n##_, y);                                               \
+        XT_ONE_TENSOR_(xt_x##n##_, xt_y##n##_);                                \
         XT_FORM_(fn, xt_x##n##_, xt_y##n##_)(XT_HERE, xt_x##n##_, xt_y##n##_); \
     }))
 #define XT_WHERE_(cond, x, y, n) XT_WHERE_AS_(cond, x, y, n)
-#define XT_WHERE_AS_(cond, x, y, n)                                                        \
-    (__extension__({                                                                       \
-        XT_ONCE_(xt_x##n##_, x);                                                           \
-        XT_ONCE_(xt_y##n##_, y);                                                           \
-        XT_FORM_(xt_where, xt_x##n##_, xt_y##n##_)(XT_HERE, cond, xt_x##n##_, xt_y##n##_); \
+#define XT_WHERE_AS_(cond, x, y, n)                                                    \
+    (__extension__({                                                                   \
+        XT_ONCE_(xt_x##n##_, x);                                                       \
+        XT_ONCE_(xt_y##n##_, y);                                                       \
+        XT_WHERE_FORM_(xt_x##n##_, xt_y##n##_)(XT_HERE, cond, xt_x##n##_, xt_y##n##_); \
     }))
 
 /* --- Elementwise. Unary ops on integers promote to f32 where the result is no integer. --- */
@@ -470,11 +482,62 @@ XT_API xt_tensor xt_ge_of_scalar_at(const xt_src *src, double v, xt_tensor y);
 #define xt_pow_scalar(x, v) xt_pow_scalar_at(XT_HERE, x, XT_NUMBER_(v))
 #define xt_clamp(x, lo, hi) xt_clamp_at(XT_HERE, x, XT_NUMBER_(lo), XT_NUMBER_(hi))
 XT_API xt_tensor xt_clamp_at(const xt_src *src, xt_tensor x, double lo, double hi);
-/* x where cond, else y; either may be a number */
+/* x where cond, else y; either or both may be numbers. Of two numbers: bool, else i64 of whole ones, else f32. */
 #define xt_where(cond, x, y) XT_WHERE_(cond, x, y, __COUNTER__)
 XT_API xt_tensor xt_where_at(const xt_src *src, xt_tensor cond, xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_where_scalar_at(const xt_src *src, xt_tensor cond, xt_tensor x, double v);
 XT_API xt_tensor xt_where_of_scalar_at(const xt_src *src, xt_tensor cond, double v, xt_tensor y);
+XT_API xt_tensor xt_where_numbers_at(const xt_src *src, xt_tensor cond, double x, double y, xt_dtype dtype);
+static inline xt_tensor xt_where_bool_(const xt_src *src, xt_tensor cond, double x, double y) {
+    return xt_where_numbers_at(src, cond, x, y, XT_BOOL);
+}
+static inline xt_tensor xt_where_i64_(const xt_src *src, xt_tensor cond, double x, double y) {
+    return xt_where_numbers_at(src, cond, x, y, XT_I64);
+}
+static inline xt_tensor xt_where_f32_(const xt_src *src, xt_tensor cond, double x, double y) {
+    return xt_where_numbers_at(src, cond, x, y, XT_F32);
+}
+#ifdef __cplusplus
+}
+inline xt_tensor (*xt_where_form_(xt_tensor, xt_tensor))(const xt_src *, xt_tensor, xt_tensor, xt_tensor) {
+    return xt_where_at;
+}
+inline xt_tensor (*xt_where_form_(xt_tensor, double))(const xt_src *, xt_tensor, xt_tensor, double) {
+    return xt_where_scalar_at;
+}
+inline xt_tensor (*xt_where_form_(double, xt_tensor))(const xt_src *, xt_tensor, double, xt_tensor) {
+    return xt_where_of_scalar_at;
+}
+template <class X, class Y>
+auto xt_where_form_(X x, Y y)
+    -> decltype(x + y, static_cast<xt_tensor (*)(const xt_src *, xt_tensor, double, double)>(nullptr)) {
+    return static_cast<X>(1) == static_cast<X>(2) && static_cast<Y>(1) == static_cast<Y>(2) ? xt_where_bool_
+           : static_cast<decltype(x + y)>(1) / 2 > 0                                        ? xt_where_f32_
+                                                                                            : xt_where_i64_;
+}
+void xt_where_form_(xt_tensor, xt_dtype) = delete; /* a dtype stands where a number belongs */
+void xt_where_form_(xt_dtype, xt_tensor) = delete; /* a dtype stands where a number belongs */
+extern "C" {
+#define XT_WHERE_FORM_(a, b) xt_where_form_(a, b)
+#else
+#define XT_WHERE_FORM_(a, b)                                                \
+    _Generic(a, xt_tensor                                                   \
+             : _Generic(b, xt_tensor                                        \
+                        : xt_where_at, default                              \
+                        : xt_where_scalar_at),                              \
+               float                                                        \
+             : XT_WHERE_NUMBERS_(b, xt_where_f32_, xt_where_f32_), double   \
+             : XT_WHERE_NUMBERS_(b, xt_where_f32_, xt_where_f32_), _Bool    \
+             : XT_WHERE_NUMBERS_(b, xt_where_i64_, xt_where_bool_), default \
+             : XT_WHERE_NUMBERS_(b, xt_where_i64_, xt_where_i64_))
+#define XT_WHERE_NUMBERS_(b, whole, truth) \
+    _Generic(b, float                      \
+             : xt_where_f32_, double       \
+             : xt_where_f32_, _Bool        \
+             : truth, default              \
+             : whole, xt_tensor            \
+             : xt_where_of_scalar_at)
+#endif
 #define xt_cast(x, dtype) xt_cast_at(XT_HERE, x, XT_DTYPE_(dtype))
 XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 

@@ -2,7 +2,7 @@
 #include "api/entry.h"
 #include "lazy/lazy.h"
 
-static const char NEVER_MADE[] = "; making it failed, or it was never made";
+static const char NEVER_MADE[] = "; making it failed, it was never made, or in C++ it was moved from";
 
 static const xt_src *line_of(const api_call *call) {
     return call->src ? call->src : src_get(src_from_return_address(call->returns_to));

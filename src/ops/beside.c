@@ -92,3 +92,13 @@ xt_tensor xt_where_scalar_at(const xt_src *src, xt_tensor cond, xt_tensor x, dou
 xt_tensor xt_where_of_scalar_at(const xt_src *src, xt_tensor cond, double v, xt_tensor y) {
     return xt_where_at(src, cond, number_of(src, "xt_where", y, v, FITS), y);
 }
+xt_tensor xt_where_numbers_at(const xt_src *src, xt_tensor cond, double x, double y, xt_dtype dtype) {
+    lazy_begin(src);
+    xt_tensor failed, at_true, at_false;
+    if (dtype == XT_I64 && (!ops_number_fits(src, "xt_where", dtype, x, true, &failed) ||
+                            !ops_number_fits(src, "xt_where", dtype, y, true, &failed)))
+        return failed;
+    at_true = lazy_wrap(ops_number(src, "xt_where", dtype, x, NULL), "xt_where");
+    at_false = lazy_wrap(ops_number(src, "xt_where", dtype, y, NULL), "xt_where");
+    return xt_where_at(src, cond, at_true, at_false);
+}

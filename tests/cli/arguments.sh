@@ -100,6 +100,31 @@ for compiler in "gcc -std=gnu11" "clang -std=gnu11" "g++ -std=c++17 -x c++" "g++
             "$(wc -l <"$tmp/$mistake")" ]
         check "there are many ($mistake)" [ "$(wc -l <"$tmp/$mistake")" -gt 20 ]
     done
+    # A name before what is known by its place is no expression: the first error of each line, in a function of its own.
+    [ -s "$tmp/named" ] || python3 "$root/tests/cli/calls.py" "$root/include/xtrain" named >"$tmp/named"
+    where=-ftrack-macro-expansion=0
+    case $name in clang*) where=-ferror-limit=0 ;; esac
+    {
+        (cd "$root/include" && printf '#include <%s>\n' xtrain/*.h)
+        awk '{ print "void call_" NR "(int p) {" $0 "}" }' "$tmp/named"
+    } >"$tmp/wrong.c"
+    # shellcheck disable=SC2086
+    $compiler $where -fsyntax-only -I"$root/include" "$tmp/wrong.c" >"$tmp/out" 2>&1
+    sed -n 's/.*wrong.c:\([0-9]*\):.*error: /\1 /p' "$tmp/out" | awk '!seen[$1]++' >"$tmp/first"
+    check "$name: each of the $(wc -l <"$tmp/named") calls with a name in place of a place is told" \
+        [ "$(grep -c 'a name .*stands\|is missing\|are missing' "$tmp/first")" = "$(wc -l <"$tmp/named")" ]
+    check "there are many (named)" [ "$(wc -l <"$tmp/named")" -gt 400 ]
+done
+
+# An older language is told in one sentence, and nothing behind it.
+echo '#include <xtrain/xtrain.h>' >"$tmp/old.c"
+for compiler in "gcc -std=c99" "clang -std=gnu89" "g++ -std=c++14 -x c++" "clang++ -std=c++11 -x c++"; do
+    command -v "${compiler%% *}" >/dev/null || { echo "skip ${compiler%% *} is not installed" && continue; }
+    # shellcheck disable=SC2086
+    $compiler -fsyntax-only -I"$root/include" "$tmp/old.c" >"$tmp/out" 2>&1
+    check "$compiler: the standard that is needed" \
+        grep -q "error: .*xtrain's headers need C11 or C++17: -std=c11, -std=c++17 or later" "$tmp/out"
+    check "$compiler: and nothing else" [ "$(grep -c 'error:' "$tmp/out")" = 2 ] # the second ends it
 done
 
 # What clang does not see in C while it compiles is an error of the call.

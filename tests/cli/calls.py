@@ -5,6 +5,7 @@ usage: calls.py INCLUDE_DIR unnamed        each macro that takes options, with a
        calls.py INCLUDE_DIR unnamed-later  the same behind one that has its name
        calls.py INCLUDE_DIR dtype          each macro that takes a dtype, with a number there
        calls.py INCLUDE_DIR number         each number that a macro takes (a dim, a count, an axis), with a dtype there
+       calls.py INCLUDE_DIR named          each number, and each list of axes, with a name before it, as options have
        calls.py INCLUDE_DIR word           each option and argument that is one of an enum's words, with another enum's
        calls.py INCLUDE_DIR word-alone     the same without calls: clang looks at those without other errors
 """
@@ -152,8 +153,10 @@ def parameters(folder):
     return found
 
 
-def number(folder):
-    """Each argument that is all of a parameter that is a number, and the last of a list of dims."""
+def number(folder, wrong):
+    """Each argument that is all of a parameter that is a number, and the last of a list of dims, or where it is named
+    the only argument of a list of axes."""
+    named = wrong.startswith(".")
     known, names = parameters(folder), sorted(set(macros(folder)))
     calls = [(n, k) for n in names for k in range(1, MOST_ARGUMENTS + 1)]
     seen, found = expanded(folder, [f"{n}({', '.join(f'arg{i}_' for i in range(k))})" for n, k in calls]), set()
@@ -164,21 +167,31 @@ def number(folder):
                 continue
             if "int rank" in known[m.group(1)] or any("const char *const" in g for g in given):
                 continue  # an array of dims, and lists of names
+            if named and name == "xt_array_dataset":
+                continue  # its list in place may be of structs, whose fields have names
+            dtypes = [set(re.findall(r"arg(\d+)_", text)) for kind, text in zip(known[m.group(1)], given[1:])
+                      if named and kind.startswith("xt_dtype ")]
+            dtypes = [int(n) for places in dtypes if len(places) == 1 for n in places]
             for kind, text in zip(known[m.group(1)], given[1:]):
                 places = sorted({int(n) for n in re.findall(r"arg(\d+)_", text)})
                 scalar = re.fullmatch(r"(int|int64_t|uint64_t|size_t|double) \w+", kind) and len(places) == 1
                 dims = re.fullmatch(r"const int(64_t)? \*(dims|perm)", kind) and places and places[-1] == k - 1
+                if named:  # (axes of several arguments are their list)
+                    dims = kind == "xt_list axes" and len(places) == 1
                 if (scalar or dims) and whole(given) and (name, places[-1]) not in found:
                     found.add((name, places[-1]))
-                    arguments = ["XT_F32" if a == places[-1] else "p" for a in range(k)]
+                    arguments = [wrong if a == places[-1] else "XT_F32" if a in dtypes else "p" for a in range(k)]
                     print(f"    (void){name}({', '.join(arguments)});")
-    print("    (void)XT_LIST(p, XT_F32);")
-    print("    (void)xt_from_array(&p, (xt_dtype)1, 3, XT_F32);")
+    if not named:
+        print("    (void)XT_LIST(p, XT_F32);")
+        print("    (void)xt_from_array(&p, (xt_dtype)1, 3, XT_F32);")
 
 
 if __name__ == "__main__":
     if sys.argv[2] == "number":
-        number(sys.argv[1])
+        number(sys.argv[1], "XT_F32")
+    elif sys.argv[2] == "named":
+        number(sys.argv[1], ".dim = 1")
     elif sys.argv[2] == "dtype":
         dtype(sys.argv[1])
     elif sys.argv[2] in ("word", "word-alone"):

@@ -24,6 +24,11 @@ for compiler in g++ clang++; do
         check "$compiler -std=$standard: it is what C does" [ $? = 0 ]
         ./test throwing >out 2>&1 && [ ! -s out ]
         check "$compiler -std=$standard: of an exception no other cause is told" [ $? = 0 ]
+        for name in $programs; do
+            "$compiler" -std="$standard" -Wall -Wextra -Werror -fsyntax-only -I"$root/include" \
+                "$root/examples/gallery/$name.cpp" >out 2>&1
+            check "$compiler -std=$standard: the gallery's $name compiles" [ $? = 0 ]
+        done
     done
     for optimize in $levels; do
         $compiler -std=c++17 -w -g $optimize -DWITH_LINES ${ASAN_BUILD:+-fsanitize=address,undefined} \

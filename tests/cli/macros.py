@@ -100,7 +100,7 @@ def ways(folder):
         text = re.sub(r"__builtin_(huge_val|inf)\(\)", "inf", text)
         if re.search(r"_opts\)\{\.struct_size = [^{}]*?, \s*arg\d+_", text):
             continue
-        for m in re.finditer(r"\b(xt_\w+)\)?\(", text):
+        for m in re.finditer(r"\b(xt_\w+)\)*\(", text):
             given = calls.split(text[m.end():])
             if m.group(1) not in known or not given or len(given) != max(1, len(known[m.group(1)])):
                 continue

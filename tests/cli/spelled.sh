@@ -1,6 +1,7 @@
 #!/bin/bash
-# Names of PyTorch's as a C program spells them first (spelled.txt): each is a function, or the compiler says which one
-# is meant. A name that neither has is found, and so is a message that names what is not there.
+# Names of PyTorch's as a C program spells them first (those that tools/torch_names.py makes of all of its public names,
+# and spelled.txt): each is a function, or the compiler says which one is meant. A name that neither has is found, and
+# so is a message that names what is not there.
 set -u
 [ -n "${ASAN_BUILD:-}" ] && { echo "it only compiles; the plain build has done that"; exit 77; }
 . "$(dirname "$0")/../examples/lib.sh"
@@ -8,7 +9,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
 compilers=gcc
 command -v clang >/dev/null && compilers="gcc clang"
-python3 "$here/spelled.py" "$root/include" "$here/spelled.txt" $compilers >"$tmp/out" 2>&1
+{ python3 "$root/tools/torch_names.py" spellings && cat "$here/spelled.txt"; } >"$tmp/all"
+check "there are thousands" [ "$(wc -l <"$tmp/all")" -gt 4000 ]
+# shellcheck disable=SC2086
+python3 "$here/spelled.py" "$root/include" "$tmp/all" $compilers >"$tmp/out" 2>&1
 check "each name works or is told" [ $? = 0 ]
 grep -v " work, " "$tmp/out" | head -n 10
 echo no_such_name_of_theirs >"$tmp/names"
@@ -16,7 +20,7 @@ python3 "$here/spelled.py" "$root/include" "$tmp/names" gcc >"$tmp/out" 2>&1
 check "a name that nothing is said of is found" grep -q "xt_no_such_name_of_theirs is no function" "$tmp/out"
 cp -r "$root/include" "$tmp/include"
 sed -i 's/xt_linear(m, /xt_linnear(m, /' "$tmp/include/xtrain/spelled.h"
-python3 "$here/spelled.py" "$tmp/include" "$here/spelled.txt" gcc >"$tmp/out" 2>&1
+python3 "$here/spelled.py" "$tmp/include" "$tmp/all" gcc >"$tmp/out" 2>&1
 check "a message that names nothing of ours is found" grep -q "xt_Linear names xt_linnear" "$tmp/out"
 cat >"$tmp/second.c" <<'TEXT'
 #include <xtrain/xtrain.h>

@@ -236,7 +236,7 @@ class Headers:
             return [f"Options of {', '.join(self.options[item.struct])}."]
         if item.docs or not item.public or item.name in asked:
             return item.docs
-        joined = re.sub(r'"\s*"', "", re.sub(r"\s*\\\n\s*", "", item.body))
+        joined = item.body.replace("\\\n", "")
         spelled = re.search(r'XT_SPELLED_\("(?:\w+: )?(.*)"\)', joined)
         if spelled:
             return ["A word of PyTorch's that does not compile: " + spelled.group(1).replace('\\"', '"')]
@@ -313,7 +313,7 @@ class Headers:
             return [f"Options of {', '.join(self.options[item.struct])}."]
         if item.docs or not item.public or item.name in asked:
             return item.docs
-        joined = re.sub(r'"\s*"', "", re.sub(r"\s*\\\n\s*", "", item.body))
+        joined = item.body.replace("\\\n", "")
         spelled = re.search(r'XT_SPELLED_\("(?:\w+: )?(.*)"\)', joined)
         if spelled:
             return ["A word of PyTorch's that does not compile: " + spelled.group(1).replace('\\"', '"')]

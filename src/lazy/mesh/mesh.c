@@ -253,7 +253,8 @@ void xt_mesh_free(xt_mesh *m) {
 static bool usable(const xt_src *src, const xt_mesh *m, const char *what) {
     if (lazy_mesh_is(m)) return true;
     lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: %s", what,
-                         m ? "this mesh was given back" : "the mesh is NULL; making it failed, or it was never made"));
+                         m ? "this mesh was given back"
+                           : "the mesh is NULL; making it failed, it was never made, or in C++ it was moved from"));
     return false;
 }
 
