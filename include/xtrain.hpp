@@ -267,6 +267,7 @@ class tensor {
     tensor argmax(where w = XT_HPP_HERE_) const {
         return xt_argmax_at(&w, xt_flatten_at(&w, t_, 0, -1), 0);
     }
+    /* along an axis, which goes away or stays with one element */
     tensor argmax(int axis, bool keepdim = false, where w = XT_HPP_HERE_) const {
         xt_tensor y = xt_argmax_at(&w, t_, axis);
         return keepdim ? xt_unsqueeze_at(&w, y, axis) : y;
@@ -274,6 +275,7 @@ class tensor {
     tensor argmin(where w = XT_HPP_HERE_) const {
         return xt_argmin_at(&w, xt_flatten_at(&w, t_, 0, -1), 0);
     }
+    /* along an axis, which goes away or stays with one element */
     tensor argmin(int axis, bool keepdim = false, where w = XT_HPP_HERE_) const {
         xt_tensor y = xt_argmin_at(&w, t_, axis);
         return keepdim ? xt_unsqueeze_at(&w, y, axis) : y;
@@ -336,12 +338,11 @@ class tensor {
         return y.is_number ? xt_ne_scalar_at(&y.at, t_, y.number) : xt_ne_at(&y.at, t_, y.t);
     }
 
-    /* Another value under this name: a = a + b. */
-    tensor &operator+=(operand y);
-    tensor &operator-=(operand y);
-    tensor &operator*=(operand y);
-    tensor &operator/=(operand y);
-    tensor &operator%=(operand y);
+    tensor &operator+=(operand y); /* another value under this name: a = a + y */
+    tensor &operator-=(operand y); /* a = a - y */
+    tensor &operator*=(operand y); /* a = a * y */
+    tensor &operator/=(operand y); /* a = a / y */
+    tensor &operator%=(operand y); /* a = a % y */
 
     /* Of a tensor that is one: errors are met where it is used. */
     void check_is(xt_dtype wanted, const where &w) const {
@@ -663,10 +664,11 @@ class module {
         rethrow();
         return std::vector<tensor>(y.begin(), y.end());
     }
-    /* the same of two and of three: m(a, b) */
+    /* the same of two: m(a, b) */
     std::vector<tensor> operator()(tensor a, tensor b, where w = XT_HPP_HERE_) const {
         return (*this)(std::vector<tensor>{a, b}, w);
     }
+    /* and of three */
     std::vector<tensor> operator()(tensor a, tensor b, tensor c, where w = XT_HPP_HERE_) const {
         return (*this)(std::vector<tensor>{a, b, c}, w);
     }

@@ -174,7 +174,9 @@ class Headers:
     """What every name of the headers has to say."""
 
     def __init__(self, folder):
-        self.items = {h: read(os.path.join(folder, h)) for h in sorted(os.listdir(folder))}
+        # what does not compile is no part of the reference: pytorch-names.md is the page of those names
+        names = [h for h in sorted(os.listdir(folder)) if h != os.path.basename(torch_names.HEADER)]
+        self.items = {h: read(os.path.join(folder, h)) for h in names}
         self.speaks_of = {}  # name -> (index of the item, a comment of its that has the name), from top to bottom
         for h, items in self.items.items():
             for at, item in enumerate(items):
@@ -210,79 +212,6 @@ class Headers:
                 if struct.endswith("_opts"):
                     self.options.setdefault(struct, []).append(i.name)
 
-    def words_of(self, item):
-        """Our names in a macro's text and in those of its private macros, in order."""
-        out, todo = {}, [item.body]
-        while todo:
-            for word in re.findall(r"\b(?:xt|XT)_\w+", todo.pop()):
-                if word not in out and word not in (item.name, "XT_HERE"):
-                    out[word] = True
-                    if word.endswith("_") and word in self.bodies:
-                        todo.append(self.bodies[word])
-        return list(out)
-
-    def made_of(self, item):
-        return [w for w in self.words_of(item) if w in self.names and w.startswith("xt_")]
-
-    def mentioned(self, item):
-        """The comment of its header that speaks of it by name, the last one above it first."""
-        found = self.speaks_of.get((item.header, item.name), [])
-        before = [t for at, t in found if at <= self.items[item.header].index(item)]
-        return before[-1:] or [t for _, t in found[:1]]
-
-    def doc(self, item, asked=(), sections=True):
-        """Texts for an item; without `sections`, nothing where nobody speaks of it."""
-        if item.struct and not item.docs and item.struct in self.options:
-            return [f"Options of {', '.join(self.options[item.struct])}."]
-        if item.docs or not item.public or item.name in asked:
-            return item.docs
-        joined = item.body.replace("\\\n", "")
-        spelled = re.search(r'XT_SPELLED_\("(?:\w+: )?(.*)"\)', joined)
-        if spelled:
-            return ["A word of PyTorch's that does not compile: " + spelled.group(1).replace('\\"', '"')]
-        if item.name in self.values:
-            return self.values[item.name]
-        asked = (*asked, item.name)
-        stem = re.sub(SUFFIX, "", item.name)
-        for other in (stem, stem + "_at", stem + "_opt", stem + "_opt_at"):
-            found = self.names.get(other)
-            if found and found is not item and found.docs:
-                return found.docs
-        number = re.match(r"(xt_\w+?)_{0,2}(?:_of)?_scalar$", stem)
-        if number and number.group(1) in self.names:
-            return [f"{number.group(1)} with a number.", *self.doc(self.names[number.group(1)], asked, sections)]
-        other = re.match(r"(xt_\w+)_(logits|tril)_dist$", stem)
-        if other and f"{other.group(1)}_dist" in self.names:
-            said = {"logits": "of logits in place of probabilities", "tril": "of a Cholesky factor"}[other.group(2)]
-            base = f"{other.group(1)}_dist"
-            return [f"{base} {said}.", *self.doc(self.names[base], asked, sections)]
-        if found := self.mentioned(item):
-            return found
-        above = item.above
-        constants = above and item.kind == above.kind == "macro" and not item.body.startswith("(") and \
-            not above.body.startswith("(")
-        if above and above.name and (constants or stem.startswith(re.sub(SUFFIX, "", above.name))):
-            return above.docs
-        if item.kind == "macro":
-            args = re.match(r"\([^)]*\)\s*(.*)$", item.body.replace("\\\n", " "), flags=re.S)
-            made = self.made_of(item)
-            if made and args:
-                target = re.sub(SUFFIX, "", made[0])
-                same = re.sub(r"\s+", " ", args.group(1)).strip().replace("__VA_ARGS__", "...")
-                as_text = "As " + (same if same.startswith(made[0] + "(") and "XT_HERE" not in same else target) + "."
-                rest = self.doc(self.names[made[0]], asked, sections)
-                if not rest and not sections:
-                    return [as_text] if target != item.name and pytorch().get(target) else []
-                if target != item.name:
-                    return [as_text, *rest]
-                if rest:
-                    return rest
-        caller = self.callers.get(item.name)
-        if caller and caller not in asked:
-            rest = self.doc(self.names[caller], asked, sections)
-            return [f"What {caller} calls.", *rest] if rest or sections else []
-        return [] if not sections else [item.section] if item.section else above.docs if above else []
-
     def wordless(self, item):
         """Whether nobody speaks of a function itself: it has its section's words alone, and no name of PyTorch's."""
         return not self.doc(item, sections=False) and not pytorch().get(re.sub(SUFFIX, "", item.name))
@@ -313,10 +242,6 @@ class Headers:
             return [f"Options of {', '.join(self.options[item.struct])}."]
         if item.docs or not item.public or item.name in asked:
             return item.docs
-        joined = item.body.replace("\\\n", "")
-        spelled = re.search(r'XT_SPELLED_\("(?:\w+: )?(.*)"\)', joined)
-        if spelled:
-            return ["A word of PyTorch's that does not compile: " + spelled.group(1).replace('\\"', '"')]
         if item.name in self.values:
             return self.values[item.name]
         asked = (*asked, item.name)
@@ -450,12 +375,14 @@ def told_by_c(text):
     for i, line in enumerate(lines):
         method = re.match(r"\s*XT_HPP_METHOD_\((\w+)\)", line)
         opens = re.match(r"(    |inline )(?!if|for|while|return|try|catch|else|switch|std::)[A-Za-z~][^;]*\(", line)
-        head = "\n".join(lines[i:i + 6]) if opens else ""
+        head = "\n".join(lines[i:i + 6]) if opens and not line.endswith("\\") else ""
         body = re.match(r"[^;{]*\{(.*?)(?:\n(?:    )?\}|\Z)", head, flags=re.S)
         calls = re.search(r"\b(xt_\w+?)_*(?:_opt_at|_opt|_at)?\(", body.group(1)) if body else None
+        same = re.search(r"\breturn x\.(\w+)\(", body.group(1)) if body and not calls else None
         before = out[-1] if out else ""
-        if (method or calls) and "/**" not in line and not (before.endswith("*/") and "/**<" not in before):
-            out.append(f"/** As {('xt_' + method.group(1)) if method else calls.group(1)}. */")
+        named = ["xt_" + m.group(1) for m in (method, same) if m] + [m.group(1) for m in (calls,) if m]
+        if named and "/**" not in line and not (before.endswith("*/") and "/**<" not in before):
+            out.append(f"/** As {named[0]}. */")
         out.append(line)
     return "\n".join(out)
 
