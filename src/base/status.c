@@ -115,6 +115,11 @@ static xt_status make(xt_code code, src_id where, const char *text, uint64_t fai
     return s;
 }
 
+/* Room for the first ones is there before memory can run out. */
+__attribute__((constructor)) static void make_room(void) {
+    handle_free(handle_new(HANDLE_status, sizeof(struct xt_status_s)));
+}
+
 xt_status status_newv(xt_code code, const xt_src *where, const char *fmt, va_list ap) {
     str text = STR_INIT;
     str_vprintf(&text, fmt, ap);
