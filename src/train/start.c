@@ -6,6 +6,7 @@
 #include "diag/diag.h"
 #include "dist/restart.h"
 #include "lazy/mesh/mesh.h"
+#include "nn/nn.h"
 #include "optim/optim.h"
 #include "train/checkpoint.h"
 #include "train/logger.h"
@@ -109,6 +110,22 @@ static bool keeps_checkpoints(const xt_trainer *t) {
     for (size_t i = 0; i < t->n_callbacks; i++)
         if (callback_is(t->callbacks[i], &model_checkpoint_desc)) return true;
     return t->o.checkpointing != XT_OFF;
+}
+
+/* A checkpoint is of the task's network and of the optimizers: of a module beside the network it has the moments
+ * alone, which nobody would notice before a fit is resumed. */
+static void tell_modules_beside(const xt_trainer *t) {
+    char at[256];
+    if (!keeps_checkpoints(t) || t->quiet || world_get()->rank != 0) return;
+    for (int i = 0; i < t->n_opts; i++) {
+        if (nn_network(t->opts[i]->root) == nn_network(t->net)) continue;
+        log_msg(XT_SEV_WARNING,
+                "%s: the optimizer made here is of a module beside the task's network: checkpoints have no weights of "
+                "that module, and a fit that is resumed begins with new ones; make it a child of the network, "
+                "xt_sub(m, \"name\", -1), or xt_save it in a hook",
+                t->opts[i]->forgets.made ? src_text(t->opts[i]->forgets.made, at, sizeof at) : "?");
+        return;
+    }
 }
 
 static xt_status open_loggers(xt_trainer *t) {
@@ -285,6 +302,7 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
         t->divides = t->divides || callback_is(t->callbacks[i], &accumulation_schedule_desc);
     XT_TRY(open_run(t));
     if (world_get()->rank == 0 && !t->quiet) say_header(t);
+    tell_modules_beside(t);
     bool whole = t->val && !t->quiet && t->o.limit_val_batches < 0 && !t->o.fast_dev_run && t->o.overfit_batches == 0;
     if (whole) train_tell_left_out(t->val, t->n_vals ? "validation loader 0" : "validation");
     for (size_t i = 0; whole && i < t->n_vals; i++) {
