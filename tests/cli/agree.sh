@@ -25,9 +25,10 @@ int main(int argc, char **argv) {
     if (so) {
         bool (*step)(const xt_src *) = (bool (*)(const xt_src *))dlsym(so, "xt_mark_step_at");
         xt_status (*error)(void) = (xt_status(*)(void))dlsym(so, "xt_error");
-        if (!step || !error) return 8;
+        const char *(*message)(xt_status) = (const char *(*)(xt_status))dlsym(so, "xt_status_message");
+        if (!step || !error || !message) return 8;
         bool fine = step(XT_HERE);
-        printf("copy: %s\n", fine ? "works" : xt_status_message(error()));
+        printf("copy: %s\n", fine ? "works" : message(error())); /* each copy knows its own statuses */
     }
     xt_clear_error();
     return xt_finish();
