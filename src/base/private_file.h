@@ -37,6 +37,9 @@ int private_dir_make(int parent, const char *name, const char **out_why); /* 070
 /* The whole file, 0600, or the one before: under another name, made anew (no link is followed), and renamed. NULL:
  * done, else why not. */
 const char *private_file_write(int folder, const char *name, const void *data, size_t n);
+/* A few bytes at the end of a regular file that is there, in one write, which those of other processes do not part.
+ * False: there is none, or they are not there whole. */
+bool private_file_append(int folder, const char *name, const void *data, size_t n);
 /* Why the folder of this path may be exchanged or written by others: its own mode and owner (as above), or a folder
  * above it that others may write (sticky ones, as /tmp, are fine) or that belongs to somebody else. NULL: it is safe,
  * and `out_real` (PATH_MAX characters, or NULL) is its path without links. That is the path to use: `dir` itself may

@@ -35,9 +35,9 @@ static int64_t sum_of(int fd) {
 
 int64_t lazy_cache_add(const char *dir, int64_t bytes) {
     int folder = open_folder(dir);
-    int fd = folder < 0 ? -1 : openat(folder, NAME, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool added = fd >= 0 && write(fd, &bytes, sizeof bytes) == sizeof bytes;
-    int64_t total = added ? sum_of(fd) : -1;
+    bool added = folder >= 0 && private_file_append(folder, NAME, &bytes, sizeof bytes);
+    int fd = added ? file_open_regular(folder, NAME, NULL) : -1;
+    int64_t total = fd >= 0 ? sum_of(fd) : -1;
     if (fd >= 0) close(fd);
     if (folder >= 0) close(folder);
     return total;
