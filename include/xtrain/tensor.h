@@ -55,7 +55,8 @@ typedef struct xt_tensor {
 #define xt_drop(t) xt_drop_at(XT_HERE, t)
 XT_API xt_tensor xt_keep_at(const xt_src *src, xt_tensor t);
 XT_API void xt_drop_at(const xt_src *src, xt_tensor t);
-XT_API bool xt_is_none(xt_tensor t); /* {0}: no tensor, and no error */
+/* Whether t is {0}: no tensor, and no error. */
+XT_API bool xt_is_none(xt_tensor t);
 XT_API bool xt_is_error(xt_tensor t); /* an error tensor, or a dead handle */
 /* Both end the step. xt_backward of a loss of the step before stays right, kept or not: what it needs of the forward is
  * recorded again, with the same batch, random numbers and statistics, and XT_DEBUG=exec reports how much, and which

@@ -17,6 +17,7 @@ check "both ranks tell their weights" [ "$(wc -l <<<"$want")" = 2 ]
 # Ten steps before the end nothing has been forgotten yet of where a rank went on: its statistics must be its own.
 KILLED_DIR=$tmp/late "$XTRAIN" launch -n 2 -- "$tmp/killed" --run_name late --max_steps 140 >"$tmp/out" 2>&1
 check "a run of 140 of 150 steps ends" [ $? = 0 ]
+cp "$tmp/late/epoch=23-step=140.ckpt" "$tmp/at_140.ckpt" # the runs that go on from it keep two files of their own
 KILLED_DIR=$tmp/late "$XTRAIN" launch -n 2 -- "$tmp/killed" --run_name late --resume "$tmp/late/last.ckpt" \
     >"$tmp/out" 2>&1
 check "and is resumed" grep -q 'resuming from .*step 140' "$tmp/out"
@@ -24,7 +25,7 @@ check "every rank from its own statistics" [ "$(grep -o 'rank [01]. weights .*' 
 check "which nobody tells of as a mistake" [ "$(grep -c 'began with other values' "$tmp/out")" = 0 ]
 for n in 1 3; do
     KILLED_DIR=$tmp/other "$XTRAIN" launch -n $n -- "$tmp/killed" --run_name other --max_steps 142 \
-        --resume "$tmp/late/epoch=23-step=140.ckpt" >"$tmp/out" 2>&1
+        --resume "$tmp/at_140.ckpt" >"$tmp/out" 2>&1
     check "ranks: $n go on from a checkpoint of 2" [ "$?$(grep -c 'weights ' "$tmp/out")" = 0$n ]
 done
 KILLED_DIR=$tmp/other "$XTRAIN" launch -n 2 -- "$tmp/killed" --run_name other --resume "$tmp/whole/last.ckpt" \
@@ -37,7 +38,7 @@ check "whose run was killed behind its last step" \
 KILLED_DIR=$tmp/early "$XTRAIN" launch -n 2 -- "$tmp/killed" --run_name early --max_steps 130 >"$tmp/out" 2>&1
 mkdir "$tmp/here0" "$tmp/here1"
 for k in 0 1; do
-    cp "$tmp/late/epoch=23-step=140.ckpt" "$tmp/here$k/from.ckpt"
+    cp "$tmp/at_140.ckpt" "$tmp/here$k/from.ckpt"
     cp "$tmp/early/last.ckpt" "$tmp/here$((1 - k))/from.ckpt"
     # shellcheck disable=SC2016
     KILLED_DIR=$tmp/other "$XTRAIN" launch -n 2 -- \
