@@ -294,6 +294,17 @@ nn_entry *nn_find(const nn_root *r, const char *name) {
     return i ? &r->entries[i - 1] : NULL;
 }
 
+bool nn_list(nn_root *r, nn_entry e) {
+    size_t n = strlen(e.name);
+    if (!VEC_PUSH(r->entries, r->n, r->cap, e)) return false;
+    if (!map_put(r->by_name, e.name, n, (void *)(uintptr_t)r->n, NULL)) {
+        r->n--;
+        return false;
+    }
+    nn_loaded_free(r->loaded ? map_remove(r->loaded, e.name, n) : NULL);
+    return true;
+}
+
 /* file: that the tensor of e lies in, which the module has none of yet. */
 static xt_tensor shape_error(const xt_src *src, const nn_entry *e, const ir_type *type, const char *file) {
     str a = STR_INIT, b = STR_INIT;
@@ -406,10 +417,8 @@ static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, 
     nn_entry e = {
         .name = name, .t = t, .type = type, .is_param = is_param, .stacked = r->stacking > 0, .src = src_intern(src)};
     nn_shard_entry(r, &e);
-    bool listed = VEC_PUSH(r->entries, r->n, r->cap, e);
     if (lazy_type(t)) handle_settle(r->module);
-    if (listed && map_put(r->by_name, name, strlen(name), (void *)(uintptr_t)r->n, NULL)) return t;
-    if (listed) r->n--;
+    if (nn_list(r, e)) return t;
     if (lazy_type(t)) xt_drop_at(src, t);
     lazy_fail(status_oom(sizeof e, name));
     base_free(name);

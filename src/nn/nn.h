@@ -313,9 +313,13 @@ xt_status nn_load_opened(const xt_src *src, xt_module *m, struct st_file *f, con
 /* The same of a fit's own file: what the module does not have yet waits for the layers that take it, which may be
  * called beside its net. */
 xt_status nn_load_checkpoint(const xt_src *src, xt_module *m, struct st_file *f, const char *path);
-/* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded
- * from a file. */
-xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data);
+/* A tensor of that full name is neither there nor waiting: whoever makes it says how it begins. */
+bool nn_is_new(const nn_root *r, const char *name);
+/* Gives the tensor `name` (full) its value (copied): one that is there has it now, one that is not takes it as what is
+ * loaded from a file. */
+xt_status nn_preload(nn_root *r, const char *name, const ir_type *type, const void *data);
+/* Puts e at the end of the list; what waits for its name is gone. False without memory: e is the caller's still. */
+bool nn_list(nn_root *r, nn_entry e);
 /* A copy waits for that name in *where, which is made where it is NULL. */
 xt_status nn_wait_in(map **where, const char *name, const ir_type *type, const void *data);
 /* The parameter `name` (full) has this gradient waiting (copied), as if a backward pass had left it: now, or from its

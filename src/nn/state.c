@@ -381,8 +381,15 @@ xt_status nn_wait_in(map **where, const char *name, const ir_type *type, const v
     return NULL;
 }
 
-xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data) {
-    return nn_wait_in(&m->root->loaded, name, type, data);
+bool nn_is_new(const nn_root *r, const char *name) {
+    size_t n = strlen(name);
+    return !map_get(r->by_name, name, n) && !(r->loaded && map_get(r->loaded, name, n));
+}
+
+xt_status nn_preload(nn_root *r, const char *name, const ir_type *type, const void *data) {
+    uintptr_t i = (uintptr_t)map_get(r->by_name, name, strlen(name));
+    return i ? lazy_state_write(r->entries[i - 1].t, data, ir_type_bytes(type))
+             : nn_wait_in(&r->loaded, name, type, data);
 }
 
 /* Layers to come take their tensors from here: of the first forward pass, or those beside it. */
