@@ -171,6 +171,18 @@ const char *xt_optimizer_tensor_name(const xt_optimizer *o, int i) {
 }
 
 /* --- the rest --- */
+/* Whose count is whose, of parameters that no pass has made since the state was loaded. */
+static void add_waiting_counters(const xt_optimizer *o, cJSON *counters) {
+    size_t at = 0, n;
+    const void *key;
+    void *number;
+    while (o->loaded_counter && map_next(o->loaded_counter, &at, &key, &n, &number)) {
+        char name[1024];
+        snprintf(name, sizeof name, "%.*s", (int)n, (const char *)key);
+        cJSON_AddNumberToObject(counters, name, (double)((uintptr_t)number - 1));
+    }
+}
+
 char *optim_state_text(const xt_optimizer *o) {
     cJSON *all = cJSON_CreateObject(), *groups = cJSON_AddArrayToObject(all, "groups"),
           *counters = cJSON_AddObjectToObject(all, "counters");
@@ -185,6 +197,7 @@ char *optim_state_text(const xt_optimizer *o) {
     }
     for (size_t i = 0; i < o->n; i++)
         if (o->params[i].counter >= 0) cJSON_AddNumberToObject(counters, o->params[i].name, o->params[i].counter);
+    add_waiting_counters(o, counters);
     for (size_t i = 0; i < o->n_schedulers; i++) {
         char *s = schedule_text(o->schedulers[i]);
         cJSON *state = s ? cJSON_CreateRaw(s) : NULL;
