@@ -80,7 +80,6 @@ void xt_module_free(xt_module *m) {
     map_free(r->shared, NULL);
     map_free(r->fused, NULL);
     map_free(r->loaded, nn_loaded_free);
-    base_free(r->loaded_path);
     map_free(r->gradients, nn_loaded_free);
     nn_wishes_free(r);
     nn_shard_rules_free(r);
@@ -361,9 +360,10 @@ static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is
     *data = NULL;
     *from = (lazy_source){0};
     if (l && !nn_converts(l->type, type))
-        *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type, r->loaded_path);
+        *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type, l->path);
     else if (!l && r->loaded_all)
-        *out = lazy_error(src, XT_NOT_FOUND, "%s holds no tensor %s, which the module needs", r->loaded_path, name);
+        *out = lazy_error(src, XT_NOT_FOUND, "%s %s no tensor %s, which the module needs", r->loaded_path,
+                          r->loaded_files > 1 ? "and what was loaded before it hold" : "holds", name);
     else {
         if (is_param) s = wished(r, name, type, &recipe, frozen);
         if (!s && l && l->file)

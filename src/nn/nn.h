@@ -36,9 +36,10 @@ typedef struct nn_root {
     map *shared; /* patterns xt_share was called for */
     map *fused; /* batch norms that are a part of the layer before them (xt_fuse_conv_bn); NULL: none */
     map *loaded; /* name -> nn_loaded: values read before the tensors exist */
-    char *loaded_path;
+    const char *loaded_path; /* of the newest file; kept for good. NULL: none */
+    int loaded_files; /* that values wait of, or have been taken of */
     map *gradients; /* nn_loaded by name: of parameters that do not exist yet; NULL: none */
-    bool loaded_all; /* every tensor must come from there */
+    bool loaded_all; /* every tensor must come from one of them */
     bool loaded_told; /* what nobody took of it */
     int loaded_updates; /* since then, until that */
     struct nn_wish *wishes;
@@ -86,6 +87,7 @@ typedef struct nn_loaded {
     struct st_file *file; /* retained */
     const struct st_entry *entry;
     bool turned; /* the file has the matrix the other way round */
+    const char *path; /* of the file; kept for good. NULL: of none */
 } nn_loaded;
 /* stored.c: values of files. A large one stays there until it is used (nn_stays_stored). */
 bool nn_stays_stored(const struct st_entry *e);
