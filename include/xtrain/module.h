@@ -108,12 +108,12 @@ XT_API XT_CHECK xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
 /* xt_save and xt_load: safetensors with PyTorch's names (of a child: its own tensors, under their names within it,
  * which loading needs to be there already); written to a temporary name, synced, renamed. Load checks names, shapes and
  * dtypes (floats of another width convert) and names the first difference; nothing is changed on failure. An unbuilt
- * module takes shapes from the file at its first call; what its function does not use waits for layers that are called
- * later or beside it, is saved with the rest, and is told when nobody has taken it after two updates, or when the
- * module is freed. A path to load may also be a NAME.safetensors.index.json, whose
- * shards lie beside it, or a folder with a model.safetensors or its index. Both end the step being recorded, and wait
- * for the device; the batch and what xt_backward was called for live on, so they may stand anywhere in it (what that
- * was made of is read before, or kept: of xt_backward(xt_mul(loss, 0.5)) the loss).
+ * module takes shapes from the file, or from several that each hold a part, at its first call; what its function does
+ * not use waits for layers that are called later or beside it, is saved with the rest, may be loaded anew, and is told
+ * when nobody has taken it after two updates, or when the module is freed. A path to load may also be a
+ * NAME.safetensors.index.json, whose shards lie beside it, or a folder with a model.safetensors or its index. Both end
+ * the step being recorded, and wait for the device; the batch and what xt_backward was called for live on, so they may
+ * stand anywhere in it (what that was made of is read before, or kept: of xt_backward(xt_mul(loss, 0.5)) the loss).
  *
  * Of several ranks that save under one path the file is rank 0's, which the others wait for if it is being written:
  * what they have of their own, such as a batch norm's running statistics, is not in it. A rank alone may save, and each

@@ -477,8 +477,8 @@ XT_API int xt_optimizer_tensors(const xt_optimizer *opt);
 XT_API const char *xt_optimizer_tensor_name(const xt_optimizer *opt, int i); /* kept for good; NULL out of range */
 XT_API xt_tensor xt_optimizer_tensor(const xt_optimizer *opt, int i); /* its state, borrowed; none out of range */
 /* All of it with rates, step number and schedule, as one safetensors file, which xt_optimizer_load reads. Loading
- * before the first step is as good as after. Both wait. Of several ranks that save under one path the file is rank 0's,
- * as with xt_save. */
+ * before the first step is as good as after: a loss scaler that has scaled nothing yet begins as it was saved. Both
+ * wait. Of several ranks that save under one path the file is rank 0's, as with xt_save. */
 #define xt_optimizer_save(opt, path) xt_optimizer_save_at(XT_HERE, opt, path)
 #define xt_optimizer_load(opt, path) xt_optimizer_load_at(XT_HERE, opt, path)
 XT_API XT_CHECK xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *opt, const char *path);

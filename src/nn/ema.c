@@ -50,7 +50,7 @@ static xt_tensor weight_as(const xt_src *src, weights *w, xt_dtype d) {
 static nn_entry *partner(const xt_src *src, xt_module *to, const nn_entry *e, bool *out_new) {
     nn_root *r = to->root;
     nn_entry *mine = nn_find(r, e->name);
-    *out_new = !mine && !(r->loaded && map_get(r->loaded, e->name, strlen(e->name)));
+    *out_new = nn_is_new(r, e->name);
     if (!mine) {
         nn_tensor(src, to, e->name, "", e->is_param, NN_ZEROS, 0, e->type->dtype, (int)e->type->rank, e->type->dims);
         mine = nn_find(r, e->name);

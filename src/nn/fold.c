@@ -48,9 +48,7 @@ static xt_status put(const xt_src *src, nn_root *r, const char *name, const ir_t
     }
     char *own = base_strdup(name);
     nn_entry more = {.name = own, .type = type, .is_param = true, .src = src_intern(src)};
-    bool listed = own && VEC_PUSH(r->entries, r->n, r->cap, more);
-    if (!listed || !map_put(r->by_name, own, strlen(own), (void *)(uintptr_t)r->n, NULL)) {
-        if (listed) r->n--;
+    if (!own || !nn_list(r, more)) {
         base_free(own);
         base_free(data);
         return status_oom(sizeof more, name);

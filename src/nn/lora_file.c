@@ -288,12 +288,10 @@ static xt_status fits_module(const xt_module *m, const char *dir, const lora_par
 /* A matrix that the next pass makes begins with this value, one that is there gets it now. */
 static xt_status give(xt_module *m, const char *layer, const char *leaf, const st_entry *from, float *data) {
     const ir_type *type = ir_tensor(XT_F32, 2, from->dims);
-    const nn_entry *e = weight_of(m, layer, leaf);
     if (!type) return status_oom(64, layer);
-    if (e) return lazy_state_write(e->t, data, ir_type_bytes(type));
     str name = STR_INIT;
     str_printf(&name, "%s.%s", layer, leaf);
-    xt_status s = name.failed ? status_oom(64, layer) : nn_preload(m, str_cstr(&name), type, data);
+    xt_status s = name.failed ? status_oom(64, layer) : nn_preload(m->root, str_cstr(&name), type, data);
     str_free(&name);
     return s;
 }

@@ -80,7 +80,6 @@ void xt_module_free(xt_module *m) {
     map_free(r->shared, NULL);
     map_free(r->fused, NULL);
     map_free(r->loaded, nn_loaded_free);
-    base_free(r->loaded_path);
     map_free(r->gradients, nn_loaded_free);
     nn_wishes_free(r);
     nn_shard_rules_free(r);
@@ -294,6 +293,17 @@ nn_entry *nn_find(const nn_root *r, const char *name) {
     return i ? &r->entries[i - 1] : NULL;
 }
 
+bool nn_list(nn_root *r, nn_entry e) {
+    size_t n = strlen(e.name);
+    if (!VEC_PUSH(r->entries, r->n, r->cap, e)) return false;
+    if (!map_put(r->by_name, e.name, n, (void *)(uintptr_t)r->n, NULL)) {
+        r->n--;
+        return false;
+    }
+    nn_loaded_free(r->loaded ? map_remove(r->loaded, e.name, n) : NULL);
+    return true;
+}
+
 /* file: that the tensor of e lies in, which the module has none of yet. */
 static xt_tensor shape_error(const xt_src *src, const nn_entry *e, const ir_type *type, const char *file) {
     str a = STR_INIT, b = STR_INIT;
@@ -350,9 +360,10 @@ static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is
     *data = NULL;
     *from = (lazy_source){0};
     if (l && !nn_converts(l->type, type))
-        *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type, r->loaded_path);
+        *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type, l->path);
     else if (!l && r->loaded_all)
-        *out = lazy_error(src, XT_NOT_FOUND, "%s holds no tensor %s, which the module needs", r->loaded_path, name);
+        *out = lazy_error(src, XT_NOT_FOUND, "%s %s no tensor %s, which the module needs", r->loaded_path,
+                          r->loaded_files > 1 ? "and what was loaded before it hold" : "holds", name);
     else {
         if (is_param) s = wished(r, name, type, &recipe, frozen);
         if (!s && l && l->file)
@@ -406,10 +417,8 @@ static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, 
     nn_entry e = {
         .name = name, .t = t, .type = type, .is_param = is_param, .stacked = r->stacking > 0, .src = src_intern(src)};
     nn_shard_entry(r, &e);
-    bool listed = VEC_PUSH(r->entries, r->n, r->cap, e);
     if (lazy_type(t)) handle_settle(r->module);
-    if (listed && map_put(r->by_name, name, strlen(name), (void *)(uintptr_t)r->n, NULL)) return t;
-    if (listed) r->n--;
+    if (nn_list(r, e)) return t;
     if (lazy_type(t)) xt_drop_at(src, t);
     lazy_fail(status_oom(sizeof e, name));
     base_free(name);

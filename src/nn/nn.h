@@ -36,9 +36,10 @@ typedef struct nn_root {
     map *shared; /* patterns xt_share was called for */
     map *fused; /* batch norms that are a part of the layer before them (xt_fuse_conv_bn); NULL: none */
     map *loaded; /* name -> nn_loaded: values read before the tensors exist */
-    char *loaded_path;
+    const char *loaded_path; /* of the newest file; kept for good. NULL: none */
+    int loaded_files; /* that values wait of, or have been taken of */
     map *gradients; /* nn_loaded by name: of parameters that do not exist yet; NULL: none */
-    bool loaded_all; /* every tensor must come from there */
+    bool loaded_all; /* every tensor must come from one of them */
     bool loaded_told; /* what nobody took of it */
     int loaded_updates; /* since then, until that */
     struct nn_wish *wishes;
@@ -86,6 +87,7 @@ typedef struct nn_loaded {
     struct st_file *file; /* retained */
     const struct st_entry *entry;
     bool turned; /* the file has the matrix the other way round */
+    const char *path; /* of the file; kept for good. NULL: of none */
 } nn_loaded;
 /* stored.c: values of files. A large one stays there until it is used (nn_stays_stored). */
 bool nn_stays_stored(const struct st_entry *e);
@@ -313,9 +315,13 @@ xt_status nn_load_opened(const xt_src *src, xt_module *m, struct st_file *f, con
 /* The same of a fit's own file: what the module does not have yet waits for the layers that take it, which may be
  * called beside its net. */
 xt_status nn_load_checkpoint(const xt_src *src, xt_module *m, struct st_file *f, const char *path);
-/* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded
- * from a file. */
-xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data);
+/* A tensor of that full name is neither there nor waiting: whoever makes it says how it begins. */
+bool nn_is_new(const nn_root *r, const char *name);
+/* Gives the tensor `name` (full) its value (copied): one that is there has it now, one that is not takes it as what is
+ * loaded from a file. */
+xt_status nn_preload(nn_root *r, const char *name, const ir_type *type, const void *data);
+/* Puts e at the end of the list; what waits for its name is gone. False without memory: e is the caller's still. */
+bool nn_list(nn_root *r, nn_entry e);
 /* A copy waits for that name in *where, which is made where it is NULL. */
 xt_status nn_wait_in(map **where, const char *name, const ir_type *type, const void *data);
 /* The parameter `name` (full) has this gradient waiting (copied), as if a backward pass had left it: now, or from its

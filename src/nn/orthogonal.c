@@ -23,9 +23,10 @@ bool xt_orthogonal_at(const xt_src *src, xt_module *m, const char *pattern, xt_o
                                 (nn_wish){.src = src_intern(src), .what = NN_WISH_ORTHOGONAL, .orthogonal = o});
 }
 
-/* The first X, unless a file has one: -I; without a base the layer's own first numbers below such a diagonal. */
-static xt_status begin_x(xt_module *m, const char *name, const ir_type *t, nn_recipe r, bool base) {
-    if (m->root->loaded && map_get(m->root->loaded, name, strlen(name))) return NULL;
+/* The first X, unless it is there or a file has one: -I; without a base the layer's own first numbers below such a
+ * diagonal. */
+static xt_status begin_x(nn_root *root, const char *name, const ir_type *t, nn_recipe r, bool base) {
+    if (!nn_is_new(root, name)) return NULL;
     void *drawn = NULL;
     if (!base) XT_TRY(nn_first_value(name, &r, t, &drawn));
     char *x = drawn ? drawn : base_calloc(1, ir_type_bytes(t) + 1);
@@ -38,7 +39,7 @@ static xt_status begin_x(xt_module *m, const char *name, const ir_type *t, nn_re
             else
                 ((float *)x)[at + i * columns + i] = -1;
         }
-    xt_status s = nn_preload(m, name, t, x);
+    xt_status s = nn_preload(root, name, t, x);
     base_free(x);
     return s;
 }
@@ -85,9 +86,7 @@ xt_tensor nn_orthogonal(const xt_src *src, xt_module *m, const char *layer, cons
                                                                 : XT_HOUSEHOLDER;
     char *full = nn_full_name(m, owner, names[0]);
     const ir_type *type = ir_tensor(dtype, (size_t)rank, dims);
-    xt_status s = !full || !type                        ? status_oom(sizeof *type, names[0])
-                  : xt_is_none(xt_module_find(m, full)) ? begin_x(m, full, type, first, based)
-                                                        : NULL;
+    xt_status s = full && type ? begin_x(m->root, full, type, first, based) : status_oom(sizeof *type, names[0]);
     base_free(full);
     if (s) {
         lazy_fail(status_at(s, src));

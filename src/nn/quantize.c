@@ -124,9 +124,7 @@ static xt_status replace(const xt_src *src, nn_root *r, size_t i, const form *q,
     const ir_type *type = integers_type(q), *scales = ir_tensor(XT_F32, 2, (int64_t[]){q->rows, q->groups});
     char *name = nn_scale_name(r->entries[i].name);
     nn_entry more = {.name = name, .type = scales, .src = r->entries[i].src};
-    bool listed = type && scales && name && VEC_PUSH(r->entries, r->n, r->cap, more);
-    if (!listed || !map_put(r->by_name, name, strlen(name), (void *)(uintptr_t)r->n, NULL)) {
-        if (listed) r->n--;
+    if (!type || !scales || !name || !nn_list(r, more)) {
         base_free(name);
         base_free(integers);
         base_free(factors);

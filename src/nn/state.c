@@ -248,7 +248,7 @@ static xt_status check(load *l) {
         const char *own = name_in_module(within_child, l->prefix);
         if (!own) continue;
         snprintf(name, sizeof name, "%s%s", l->child, own);
-        if (r->n && !l->waits && !map_get(r->by_name, name, strlen(name)))
+        if (r->n && !l->waits && nn_is_new(r, name))
             tell(l, &l->report->unexpected, '+', own);
         else if (map_get(l->found, name, strlen(name)))
             return status_new(XT_INVALID_ARGUMENT, NULL, "%s: by the rules two of its tensors are called %s", l->path,
@@ -377,32 +377,54 @@ xt_status nn_wait_in(map **where, const char *name, const ir_type *type, const v
         nn_loaded_free(l);
         return status_oom(n, name);
     }
+    if (old) l->path = ((nn_loaded *)old)->path;
     nn_loaded_free(old);
     return NULL;
 }
 
-xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data) {
-    return nn_wait_in(&m->root->loaded, name, type, data);
+bool nn_is_new(const nn_root *r, const char *name) {
+    size_t n = strlen(name);
+    return !map_get(r->by_name, name, n) && !(r->loaded && map_get(r->loaded, name, n));
 }
 
-/* Layers to come take their tensors from here: of the first forward pass, or those beside it. */
+xt_status nn_preload(nn_root *r, const char *name, const ir_type *type, const void *data) {
+    uintptr_t i = (uintptr_t)map_get(r->by_name, name, strlen(name));
+    return i ? lazy_state_write(r->entries[i - 1].t, data, ir_type_bytes(type))
+             : nn_wait_in(&r->loaded, name, type, data);
+}
+
+/* What has not been written waits for layers to come, of the first forward pass or beside it, with what other files
+ * have for others of them; but a fit's own file has all that the fit had. */
 static xt_status keep_for_later(load *l) {
     nn_root *r = l->r;
-    char *path = base_strdup(l->path);
+    const char *path = r->n ? NULL : intern_text(intern(l->path)); /* NULL: nothing waits of it */
     size_t at = 0, n;
     const void *name;
     void *entry;
-    if (!path) return status_oom(strlen(l->path), l->path);
-    base_free(r->loaded_path);
-    map_free(r->loaded, nn_loaded_free);
+    if (l->waits) {
+        map_free(r->loaded, nn_loaded_free);
+        r->loaded = NULL;
+        r->loaded_files = 0;
+    }
+    if (!r->loaded && !(r->loaded = map_new())) return status_oom(sizeof(void *), l->path);
+    while (map_next(l->found, &at, &name, &n, &entry)) {
+        nn_loaded *v = map_get(r->by_name, name, n) ? NULL : map_remove(l->values, name, n);
+        void *old = NULL;
+        if (!v) continue;
+        if (!path) path = intern_text(intern(l->path));
+        v->path = path;
+        if (!map_put(r->loaded, name, n, v, &old)) {
+            nn_loaded_free(v);
+            return status_oom(n, l->path);
+        }
+        nn_loaded_free(old);
+    }
+    if (!path) return NULL;
     r->loaded_path = path;
+    r->loaded_files++;
     r->loaded_all = r->n == 0;
     r->loaded_told = false;
     r->loaded_updates = 0;
-    r->loaded = l->values;
-    l->values = NULL;
-    while (r->n && map_next(l->found, &at, &name, &n, &entry))
-        if (map_get(r->by_name, name, n)) nn_loaded_free(map_remove(r->loaded, name, n)); /* written already */
     return NULL;
 }
 
@@ -436,7 +458,7 @@ static xt_status run_load(load *l) {
     if (l->r->n == 0) return keep_for_later(l);
     if (!lazy_boundary(LAZY_CHECKPOINT, l->src) || !lazy_drain()) return status_clone(lazy_pending());
     XT_TRY(write_values(l));
-    return l->waits ? keep_for_later(l) : NULL;
+    return keep_for_later(l);
 }
 
 static xt_status load_opened(const xt_src *src, xt_module *m, st_file *f, const char *path, xt_load_opts o,
@@ -502,6 +524,20 @@ void nn_first_pass_ended(nn_root *r) {
     if (!r->depth && r->n && !lazy_pending()) r->loaded_all = false;
 }
 
+/* How many wait of the file, and how many of them up to that place of the map. */
+static size_t of_file(const nn_root *r, const char *path, size_t up_to, size_t *out_all) {
+    size_t at = 0, n, before = 0;
+    const void *key;
+    void *v;
+    *out_all = 0;
+    while (map_next(r->loaded, &at, &key, &n, &v)) {
+        if (((nn_loaded *)v)->path != path) continue;
+        ++*out_all;
+        before += at <= up_to;
+    }
+    return before;
+}
+
 /* A step may call layers that its net does not (a second network, a head), and a validation others again: what is left
  * stays for them. */
 void nn_loaded_left(nn_root *r) {
@@ -510,9 +546,12 @@ void nn_loaded_left(nn_root *r) {
     void *v;
     if (!r->loaded_path || r->loaded_told || r->loaded_all || !r->n || lazy_pending()) return;
     r->loaded_told = true;
-    if (map_next(r->loaded, &at, &key, &n, &v))
-        log_msg(XT_SEV_WARNING, "%s holds %zu tensors that no layer of the module has taken, %.*s among them",
-                r->loaded_path, map_count(r->loaded), (int)n, (const char *)key);
+    while (map_next(r->loaded, &at, &key, &n, &v)) {
+        size_t count, before = of_file(r, ((nn_loaded *)v)->path, at, &count);
+        if (((nn_loaded *)v)->path && before == 1)
+            log_msg(XT_SEV_WARNING, "%s holds %zu tensors that no layer of the module has taken, %.*s among them",
+                    ((nn_loaded *)v)->path, count, (int)n, (const char *)key);
+    }
 }
 
 void nn_updated(nn_root *r) {

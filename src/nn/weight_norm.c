@@ -76,18 +76,16 @@ static void norms(const void *v, xt_dtype dtype, int64_t rows, int64_t width, vo
     }
 }
 
-/* g begins as |v|, unless a file has a value for it. */
-static xt_status begin_g(xt_module *m, const char *name, xt_tensor v, const ir_type *type) {
+/* g begins as |v|, unless it is there or a file has a value for it. */
+static xt_status begin_g(nn_root *r, const char *name, xt_tensor v, const ir_type *type) {
     const ir_type *t = lazy_type(v);
-    if (!t || (t->dtype != XT_F32 && t->dtype != XT_F64) ||
-        (m->root->loaded && map_get(m->root->loaded, name, strlen(name))))
-        return NULL;
+    if (!t || (t->dtype != XT_F32 && t->dtype != XT_F64) || !nn_is_new(r, name)) return NULL;
     size_t n = ir_type_bytes(t);
     void *data = base_malloc(n ? n : 1), *g = base_calloc(1, ir_type_bytes(type) + 1);
     xt_status s = data && g ? lazy_state_read(v, data, n) : status_oom(n, name);
     if (!s) {
         norms(data, t->dtype, t->dims[0], t->dims[0] ? t->count / t->dims[0] : 0, g);
-        s = nn_preload(m, name, type, g);
+        s = nn_preload(r, name, type, g);
     }
     base_free(data);
     base_free(g);
@@ -107,9 +105,7 @@ xt_tensor nn_weight_normed(const xt_src *src, xt_module *m, const char *layer, c
     xt_tensor v = nn_tensor(src, m, layer, names[1], true, init, a, dtype, rank, dims);
     char *full = nn_full_name(m, layer, names[0]);
     const ir_type *type = ir_tensor(dtype, (size_t)rank, ones);
-    xt_status s = !full || !type                        ? status_oom(sizeof *type, names[0])
-                  : xt_is_none(xt_module_find(m, full)) ? begin_g(m, full, v, type)
-                                                        : NULL;
+    xt_status s = full && type ? begin_g(m->root, full, v, type) : status_oom(sizeof *type, names[0]);
     base_free(full);
     if (s) {
         lazy_fail(status_at(s, src));
@@ -171,7 +167,7 @@ static void rounds(const matrix *m, double *u, double *v, double eps) {
     }
 }
 
-static xt_status preload(xt_module *m, const char *name, const ir_type *type, const double *x) {
+static xt_status preload(nn_root *r, const char *name, const ir_type *type, const double *x) {
     void *data = base_malloc(ir_type_bytes(type) + 1);
     if (!data) return status_oom(ir_type_bytes(type), name);
     for (int64_t i = 0; i < type->count; i++) {
@@ -180,19 +176,16 @@ static xt_status preload(xt_module *m, const char *name, const ir_type *type, co
         else
             ((float *)data)[i] = (float)x[i];
     }
-    xt_status s = nn_preload(m, name, type, data);
+    xt_status s = nn_preload(r, name, type, data);
     base_free(data);
     return s;
 }
 
-static bool waits(const xt_module *m, const char *name) {
-    return m->root->loaded && map_get(m->root->loaded, name, strlen(name));
-}
-
-/* u and v begin so, unless a file has them. */
-static xt_status begin(xt_module *m, xt_tensor w, const int64_t sizes[2], int dim, char *const names[2], double eps) {
+/* u and v begin so, unless they are there or a file has them. */
+static xt_status begin(nn_root *root, xt_tensor w, const int64_t sizes[2], int dim, char *const names[2], double eps) {
     const ir_type *t = lazy_type(w);
-    if (!t || (t->dtype != XT_F32 && t->dtype != XT_F64) || waits(m, names[0]) || waits(m, names[1])) return NULL;
+    if (!t || (t->dtype != XT_F32 && t->dtype != XT_F64) || !nn_is_new(root, names[0]) || !nn_is_new(root, names[1]))
+        return NULL;
     matrix x = {.type = t, .rows = sizes[0], .columns = sizes[1], .inner = 1};
     for (uint32_t i = (uint32_t)dim + 1; i < t->rank; i++) x.inner *= t->dims[i];
     void *data = base_malloc(ir_type_bytes(t) + 1);
@@ -208,7 +201,7 @@ static xt_status begin(xt_module *m, xt_tensor w, const int64_t sizes[2], int di
         base_free(first);
     }
     if (!s) rounds(&x, both, v, eps);
-    for (int k = 0; k < 2 && !s; k++) s = preload(m, names[k], ir_tensor(t->dtype, 1, &sizes[k]), k ? v : both);
+    for (int k = 0; k < 2 && !s; k++) s = preload(root, names[k], ir_tensor(t->dtype, 1, &sizes[k]), k ? v : both);
     base_free(data);
     base_free(both);
     return s;
@@ -260,9 +253,7 @@ xt_tensor nn_spectral_normed(const xt_src *src, xt_module *m, const char *layer,
     for (int i = 0; i < rank; i++)
         if (i != o->dim) sizes[1] *= dims[i];
     char *full[2] = {nn_full_name(m, owner, names[1]), nn_full_name(m, owner, names[2])};
-    xt_status s = !full[0] || !full[1]                     ? status_oom(sizeof names, what)
-                  : xt_is_none(xt_module_find(m, full[0])) ? begin(m, w, sizes, o->dim, full, o->eps)
-                                                           : NULL;
+    xt_status s = full[0] && full[1] ? begin(m->root, w, sizes, o->dim, full, o->eps) : status_oom(sizeof names, what);
     base_free(full[0]);
     base_free(full[1]);
     if (s) {

@@ -54,10 +54,27 @@ static bool place_new_params(const xt_src *src, xt_optimizer *o) {
     return true;
 }
 
+/* A parameter that no pass has made since the state was loaded, which c counts: kept for good; NULL: none. `to`, unless
+ * it is negative, counts all of them from here on. */
+static const char *waits_behind(const xt_optimizer *o, int c, int to) {
+    const char *first = NULL;
+    size_t at = 0, n;
+    const void *key;
+    void *number;
+    while (o->loaded_counter && map_next(o->loaded_counter, &at, &key, &n, &number)) {
+        char name[1024];
+        if ((uintptr_t)number != (uintptr_t)c + 1) continue;
+        snprintf(name, sizeof name, "%.*s", (int)n, (const char *)key);
+        if (!first) first = intern_text(intern(name));
+        if (to >= 0) map_put(o->loaded_counter, key, n, (void *)((uintptr_t)to + 1), NULL);
+    }
+    return first;
+}
+
 /* Those that stay behind get a count of their own, which keeps the value. */
 static bool split(const xt_src *src, xt_optimizer *o, int c) {
     bool active = false;
-    const char *left = NULL; /* the first that stays behind */
+    const char *left = waits_behind(o, c, -1); /* one that stays behind */
     for (size_t i = o->n; i-- > 0;)
         if (o->params[i].counter == c) {
             active |= o->params[i].active;
@@ -73,6 +90,7 @@ static bool split(const xt_src *src, xt_optimizer *o, int c) {
     }
     for (size_t i = 0; i < o->n; i++)
         if (o->params[i].counter == c && !o->params[i].active) o->params[i].counter = own;
+    waits_behind(o, c, own);
     lazy_note_parted(src, left);
     return true;
 }

@@ -53,8 +53,86 @@ void xt_loss_scaler_free(xt_loss_scaler *s) {
     live_add(LIVE_optimizer, -1);
 }
 
+/* --- what loaded states have for it --- */
+const char *const scaler_names[2] = {"loss_scaler.scale", "loss_scaler.growth_tracker"};
+static __thread xt_optimizer *unmet; /* those of this thread whose state has one for a scaler that they have not met */
+static __thread int64_t waited; /* so often one came in here */
+
+static bool waiting(const xt_optimizer *o, float out[2]) {
+    const void *data;
+    for (int i = 0; i < 2; i++) {
+        if (optim_waiting(o, scaler_names[i], &data) != ir_scalar(XT_F32)) return false;
+        memcpy(&out[i], data, sizeof out[i]);
+    }
+    return true;
+}
+
+void scaler_waits(xt_optimizer *o) {
+    float unused[2];
+    if (!waiting(o, unused)) return;
+    scaler_forget_waiting(o);
+    o->next_unmet = unmet;
+    unmet = o;
+    waited++;
+}
+
+/* Behind the last; an optimizer that another thread has freed ends the list too. */
+static bool is_end(const xt_optimizer *o) {
+    handle_state s = handle_look(HANDLE_optimizer, o);
+    return s == HANDLE_NULL || s == HANDLE_FREED || s == HANDLE_FINISHED;
+}
+
+void scaler_forget_waiting(xt_optimizer *o) {
+    xt_optimizer **at = &unmet;
+    while (!is_end(*at) && *at != o) at = &(*at)->next_unmet;
+    *at = *at == o ? o->next_unmet : NULL;
+}
+
+static void begin_as(xt_loss_scaler *s, const float loaded[2]) {
+    const xt_tensor states[2] = {s->scale, s->tracker};
+    memcpy(s->loaded, loaded, sizeof s->loaded);
+    s->begun = SCALER_LOADED;
+    for (int i = 0; i < 2; i++) {
+        xt_status e = lazy_state_write(states[i], &loaded[i], sizeof loaded[i]);
+        if (e) lazy_fail(e);
+    }
+}
+
+/* Whose scaler a new one is shows when an optimizer steps with it; where all states that wait have the same for
+ * theirs, it is that. */
+static void look_for_loaded(xt_loss_scaler *s) {
+    float first[2], other[2];
+    bool any = false;
+    if (s->scales || s->looked == waited) return;
+    s->looked = waited;
+    for (const xt_optimizer *o = unmet; !is_end(o); o = o->next_unmet) {
+        if (!waiting(o, any ? other : first)) continue;
+        if (any && memcmp(first, other, sizeof first) != 0) return;
+        any = true;
+    }
+    if (any) begin_as(s, first);
+}
+
+/* Gradients have the scale that their loss was given, so what comes behind that is for the next step. */
+void scaler_attach(xt_optimizer *o, xt_loss_scaler *s) {
+    float loaded[2];
+    bool has = waiting(o, loaded);
+    o->scaler = s;
+    scaler_forget_waiting(o);
+    for (int i = 0; i < 2; i++) optim_forget_waiting(o, scaler_names[i]);
+    if (!has || (s->begun != SCALER_OWN && memcmp(loaded, s->loaded, sizeof loaded) == 0)) return;
+    if (!s->scales) {
+        begin_as(s, loaded);
+        return;
+    }
+    memcpy(s->loaded, loaded, sizeof loaded);
+    s->begun = SCALER_LATE;
+}
+
 xt_tensor xt_loss_scale(const xt_loss_scaler *s) {
-    return s ? s->scale : (xt_tensor){0};
+    if (!s) return (xt_tensor){0};
+    look_for_loaded((xt_loss_scaler *)s);
+    return s->scale;
 }
 
 /* In the loss's own type, which must not be narrower than f32: 65536 is infinite in f16. */
@@ -62,6 +140,8 @@ xt_tensor xt_scale_loss_at(const xt_src *src, xt_loss_scaler *s, xt_tensor loss)
     const ir_type *t = lazy_type(loss);
     if (!s) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scale_loss: the scaler is NULL");
     if (!s->enabled) return loss;
+    look_for_loaded(s);
+    s->scales = true;
     if (t && ir_dtype_is_float(t->dtype) && xt_dtype_size(t->dtype) < 4) loss = xt_cast_at(src, loss, XT_F32);
     return xt_mul_at(src, loss, s->scale);
 }
@@ -179,7 +259,10 @@ void xt_scaler_update_at(const xt_src *src, xt_loss_scaler *s) {
         return;
     }
     xt_no_grad_begin();
-    ir_value *found = lazy_value(s->found), *scale = lazy_value(s->scale), *tracker = lazy_value(s->tracker), *next[2];
+    xt_tensor from[2] = {s->scale, s->tracker};
+    for (int i = 0; i < 2 && s->begun == SCALER_LATE; i++) from[i] = lazy_scalar(src, XT_F32, s->loaded[i]);
+    if (s->begun == SCALER_LATE) s->begun = SCALER_LOADED;
+    ir_value *found = lazy_value(s->found), *scale = lazy_value(from[0]), *tracker = lazy_value(from[1]), *next[2];
     if (found && scale && tracker) {
         next_scale(b, s, found, scale, tracker, next);
         lazy_assign(s->scale, lazy_wrap(next[0], "xt_scaler_update"));

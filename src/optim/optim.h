@@ -146,6 +146,7 @@ struct xt_optimizer {
     bool loaded_one; /* of an older version: all parameters with a state share the one counter there is */
     int loaded_for; /* as many tensors had the module when loaded values became their states */
     struct xt_loss_scaler *scaler; /* borrowed; its state is saved with the optimizer's */
+    struct xt_optimizer *next_unmet; /* loss_scaler.c */
     struct xt_scheduler **schedulers; /* owned: those that are no part of another one */
     size_t n_schedulers, cap_schedulers;
     struct optim_offload *offload; /* state lives in host memory: offload.c; or NULL */
@@ -316,12 +317,22 @@ int optim_counter_loaded(xt_optimizer *o, const char *param, bool has_state);
 bool optim_count(const xt_src *src, xt_optimizer *o, ir_value *skip);
 
 /* --- loss_scaler.c --- */
+extern const char *const scaler_names[2]; /* of its state: scale, tracker */
 struct xt_loss_scaler {
     xt_tensor scale, tracker; /* f32 scalars */
     double initial, growth, backoff, interval;
     bool enabled;
     xt_tensor found; /* bool scalar, kept until xt_scaler_update: a gradient was not finite, in any optimizer */
     int64_t updates; /* calls of xt_scaler_update */
+    bool scales; /* a loss has been scaled */
+    int64_t looked; /* for what loaded states have for it, behind so many of them */
+    enum {
+        SCALER_OWN,
+        SCALER_LOADED,
+        SCALER_LATE
+    } begun; /* as its options say; as a state that was loaded; it goes on
+                as that behind the update that is next */
+    float loaded[2]; /* scale and tracker of that state */
 };
 /* Errors, false: gradients of o that are divided by the scale and others that are not; that were clipped while the
  * scale is in them. */
@@ -330,7 +341,12 @@ bool scaler_not_clipped(const xt_src *src, const char *what, const xt_optimizer 
 /* Divides the values by the scale; *out_skip: i1 scalar, true when one is not finite. */
 bool scaler_unscale(const xt_src *src, struct xt_loss_scaler *s, gradients *g, ir_value **out_skip);
 void scaler_forget_found(xt_tensor *found);
-void scaler_attach(xt_optimizer *o, struct xt_loss_scaler *s); /* takes loaded state */
+/* o has met the scaler, whose state is its own's from here on, and which takes what a loaded state has for it. */
+void scaler_attach(xt_optimizer *o, struct xt_loss_scaler *s);
+/* A state that was loaded has one for the scaler of o, which o has not met. The loss is scaled before they meet, so the
+ * first use of a new scaler looks for it. */
+void scaler_waits(xt_optimizer *o);
+void scaler_forget_waiting(xt_optimizer *o);
 
 /* --- optim_state.c: for checkpoints --- */
 /* Gives a state tensor (a name of xt_optimizer_tensor_name) its value; one that does not exist yet takes it when the
@@ -341,6 +357,7 @@ xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, 
 const ir_type *optim_waiting(const xt_optimizer *o, const char *name, const void **out_data);
 typedef xt_status (*optim_waiting_fn)(void *user, const char *name, const ir_type *type, const void *data);
 xt_status optim_each_waiting(const xt_optimizer *o, optim_waiting_fn fn, void *user);
+void optim_forget_waiting(xt_optimizer *o, const char *name);
 /* A new state tensor, with the value restored for its name if there is one, else filled with `fill`. */
 xt_tensor optim_new_state(const xt_src *src, xt_optimizer *o, const char *name, const ir_type *type, double fill);
 /* Loaded values become the states of the module's parameters, of those without a gradient too: else they would be in

@@ -3,6 +3,17 @@
 #include "lazy/mesh/mesh.h"
 #include "optim/optim.h"
 
+/* What the file that was loaded holds of parameters that no pass has made since. */
+static xt_status declare_waiting(void *user, const char *name, const ir_type *t, const void *data) {
+    (void)data;
+    return st_declare(user, name, t->dtype, (int)t->rank, t->dims);
+}
+
+static xt_status write_waiting(void *user, const char *name, const ir_type *t, const void *data) {
+    (void)name;
+    return st_data(user, data, ir_type_bytes(t));
+}
+
 static xt_status write_all(const xt_optimizer *o, st_writer *w) {
     char *text = optim_state_text(o);
     xt_status s = text ? st_meta(w, "optimizer_state", text) : status_oom(64, "an optimizer's state");
@@ -15,6 +26,7 @@ static xt_status write_all(const xt_optimizer *o, st_writer *w) {
         if (!t) return status_new(XT_FAILED_PRECONDITION, NULL, "the state %s is gone", xt_optimizer_tensor_name(o, i));
         XT_TRY(st_declare(w, xt_optimizer_tensor_name(o, i), t->dtype, (int)t->rank, t->dims));
     }
+    XT_TRY(optim_each_waiting(o, declare_waiting, w));
     for (int i = 0; i < n; i++) {
         size_t bytes = ir_type_bytes(lazy_type(xt_optimizer_tensor(o, i)));
         void *data = base_malloc(bytes + 1);
@@ -24,7 +36,7 @@ static xt_status write_all(const xt_optimizer *o, st_writer *w) {
         base_free(data);
         XT_TRY(s);
     }
-    return NULL;
+    return optim_each_waiting(o, write_waiting, w);
 }
 
 xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *o, const char *path) {

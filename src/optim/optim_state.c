@@ -53,6 +53,10 @@ xt_status optim_each_waiting(const xt_optimizer *o, optim_waiting_fn fn, void *u
     return NULL;
 }
 
+void optim_forget_waiting(xt_optimizer *o, const char *name) {
+    if (o->loaded) base_free(map_remove(o->loaded, name, strlen(name)));
+}
+
 static void said(xt_optimizer *o, xt_tensor state) {
     for (size_t p = 0; p < o->n; p++)
         for (int k = 0; k < o->kind->n_states; k++)
@@ -75,6 +79,7 @@ xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, 
     memcpy(l->data, data, ir_type_bytes(type));
     if (o->loaded && map_put(o->loaded, name, strlen(name), l, (void **)&old)) {
         base_free(old);
+        scaler_waits(o);
         return NULL;
     }
     base_free(l);
@@ -97,19 +102,6 @@ xt_tensor optim_new_state(const xt_src *src, xt_optimizer *o, const char *name, 
     return t;
 }
 
-void scaler_attach(xt_optimizer *o, struct xt_loss_scaler *s) {
-    static const char *const names[] = {"loss_scaler.scale", "loss_scaler.growth_tracker"};
-    xt_tensor states[] = {s->scale, s->tracker};
-    o->scaler = s;
-    for (size_t i = 0; i < BASE_COUNT(states) && o->loaded; i++) {
-        loaded *l = map_remove(o->loaded, names[i], strlen(names[i]));
-        xt_status e =
-            l && l->type == lazy_type(states[i]) ? lazy_state_write(states[i], l->data, ir_type_bytes(l->type)) : NULL;
-        if (e) lazy_fail(e);
-        base_free(l);
-    }
-}
-
 void optim_state_free(xt_optimizer *o) {
     for (size_t i = 0; i < o->n; i++) {
         for (int k = 0; k < o->kind->n_states; k++)
@@ -129,7 +121,7 @@ void optim_state_free(xt_optimizer *o) {
 static xt_tensor nth(const xt_optimizer *o, int i, char *name, size_t n) {
     if (o->scaler && lazy_type(o->scaler->scale)) {
         if (i == 0 || i == 1) {
-            snprintf(name, n, "%s", i ? "loss_scaler.growth_tracker" : "loss_scaler.scale");
+            snprintf(name, n, "%s", scaler_names[i]);
             return i ? o->scaler->tracker : o->scaler->scale;
         }
         i -= 2;
@@ -171,6 +163,18 @@ const char *xt_optimizer_tensor_name(const xt_optimizer *o, int i) {
 }
 
 /* --- the rest --- */
+/* Whose count is whose, of parameters that no pass has made since the state was loaded. */
+static void add_waiting_counters(const xt_optimizer *o, cJSON *counters) {
+    size_t at = 0, n;
+    const void *key;
+    void *number;
+    while (o->loaded_counter && map_next(o->loaded_counter, &at, &key, &n, &number)) {
+        char name[1024];
+        snprintf(name, sizeof name, "%.*s", (int)n, (const char *)key);
+        cJSON_AddNumberToObject(counters, name, (double)((uintptr_t)number - 1));
+    }
+}
+
 char *optim_state_text(const xt_optimizer *o) {
     cJSON *all = cJSON_CreateObject(), *groups = cJSON_AddArrayToObject(all, "groups"),
           *counters = cJSON_AddObjectToObject(all, "counters");
@@ -185,6 +189,7 @@ char *optim_state_text(const xt_optimizer *o) {
     }
     for (size_t i = 0; i < o->n; i++)
         if (o->params[i].counter >= 0) cJSON_AddNumberToObject(counters, o->params[i].name, o->params[i].counter);
+    add_waiting_counters(o, counters);
     for (size_t i = 0; i < o->n_schedulers; i++) {
         char *s = schedule_text(o->schedulers[i]);
         cJSON *state = s ? cJSON_CreateRaw(s) : NULL;

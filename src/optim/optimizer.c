@@ -97,6 +97,7 @@ void xt_optimizer_free(xt_optimizer *o) {
     lazy_replay_forget(o); /* and with it every recording that refers to its groups */
     lazy_updater_forget(&o->updater);
     optim_forget_finite(o);
+    scaler_forget_waiting(o);
     for (size_t i = 0; i < o->n_schedulers; i++) schedule_free(o->schedulers[i]);
     base_free(o->schedulers);
     optim_offload_free(o);

@@ -485,7 +485,7 @@ static xt_status take_averages(xt_trainer *t, st_file *f, const char *path) {
         size_t n = (size_t)(e->end - e->begin);
         void *data = base_malloc(n + 1);
         s = data ? st_read(f, e, data, n) : status_oom(n, path);
-        if (!s) s = nn_preload(t->net, own, ir_tensor(e->dtype, (size_t)e->rank, e->dims), data);
+        if (!s) s = nn_preload(t->net->root, own, ir_tensor(e->dtype, (size_t)e->rank, e->dims), data);
         base_free(data);
     }
     return s;

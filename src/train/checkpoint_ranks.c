@@ -105,9 +105,8 @@ static xt_status restore_one(xt_module *m, const char *name, st_file *f, const s
                           path, e->name, name);
     size_t all = (size_t)(e->end - e->begin), n = all / (size_t)e->dims[0];
     char *rows = base_malloc(all + 1), *own = rows ? rows + n * (size_t)(world_get()->rank % e->dims[0]) : NULL;
-    xt_tensor buffer = xt_module_find(m, name);
     xt_status s = rows ? st_read(f, e, rows, all) : status_oom(all, path);
-    if (!s) s = buffer.slot ? lazy_state_write(buffer, own, n) : nn_preload(m, name, type, own);
+    if (!s) s = nn_preload(m->root, name, type, own);
     base_free(rows);
     return s;
 }

@@ -163,7 +163,7 @@ static inline int parity_weights(const parity_file *f, const char *name, xt_modu
     for (size_t i = 0; i < f->n; i++)
         if (strncmp(f->tensors[i].name, prefix, len) == 0) {
             const parity_tensor *t = &f->tensors[i];
-            xt_status s = nn_preload(m, t->name + len, t->type, t->data);
+            xt_status s = nn_preload(m->root, t->name + len, t->type, t->data);
             if (s) fail_msg("%s: %s", t->name, xt_status_message(s));
             n++;
         }

@@ -51,7 +51,7 @@ static void begin(xt_module *m, int nudge) {
             if (nudge)
                 v[i] *= mixed((uint64_t)i, 5000 + k + 100 * (uint64_t)nudge) < 0.5f ? 1 - 0x1p-23f : 1 + 0x1p-23f;
         }
-        assert_null(nn_preload(m, rows[k].name, t, v));
+        assert_null(nn_preload(m->root, rows[k].name, t, v));
     }
 }
 

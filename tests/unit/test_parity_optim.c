@@ -19,7 +19,7 @@ static xt_module *module_of(const parity_file *f) {
     assert_non_null(m);
     for (int i = 0; i < 2; i++) {
         const parity_tensor *t = parity_get(f, i ? "b" : "w");
-        assert_null(nn_preload(m, i ? "b" : "w", t->type, t->data));
+        assert_null(nn_preload(m->root, i ? "b" : "w", t->type, t->data));
     }
     return m;
 }
@@ -307,8 +307,8 @@ static void resume(void **state) {
                     xt_optimizer_free(o);
                     xt_module_free(m);
                     m = xt_module_new(net, NULL);
-                    assert_null(nn_preload(m, "w", parity_get(f, "w")->type, w));
-                    assert_null(nn_preload(m, "b", parity_get(f, "b")->type, b));
+                    assert_null(nn_preload(m->root, "w", parity_get(f, "w")->type, w));
+                    assert_null(nn_preload(m->root, "b", parity_get(f, "b")->type, b));
                     o = rows[i].make(m);
                     xt_cosine_schedule(o, .t_max = 15);
                     xt_status s = xt_optimizer_load(o, path);

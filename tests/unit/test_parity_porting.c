@@ -199,7 +199,7 @@ static problem problem_of(const parity_file *f, const char *name) {
         snprintf(what, sizeof what, "%s/p%d", name, i);
         snprintf(leaf, sizeof leaf, "p%d", i);
         const parity_tensor *t = parity_get(f, what);
-        xt_status s = nn_preload(p.m, leaf, t->type, t->data);
+        xt_status s = nn_preload(p.m->root, leaf, t->type, t->data);
         if (s) fail_msg("%s", xt_status_message(s));
     }
     if (is_net) p.x = xt_keep(parity_input(f, "lbfgs_net/x")), p.y = xt_keep(parity_input(f, "lbfgs_net/y"));
