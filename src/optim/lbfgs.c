@@ -101,20 +101,8 @@ static xt_tensor listed_rows(const char *name, double *const *rows, size_t count
     return t;
 }
 
-/* What was loaded and is not in use yet belongs to the state as well. */
-static void list_waiting(const xt_optimizer *o, optim_lbfgs *l) {
-    const void *data;
-    for (size_t i = 0; i < MOST_LISTED; i++) {
-        const ir_type *t = optim_waiting(o, listed_names[i], &data);
-        if (!t) break;
-        l->listed[l->n_listed++] =
-            lazy_state_new(NULL, LAZY_OPTIMIZER, listed_names[i], t->dtype, (int)t->rank, t->dims, data);
-    }
-}
-
 static void list(const xt_optimizer *o) {
     optim_lbfgs *l = o->lbfgs;
-    if (!l->n_listed && !l->n) list_waiting(o, l);
     if (l->n_listed || !l->n || !l->iterations) return;
     double scalars[SCALARS] = {l->iterations, l->evaluations, (double)l->count, l->t, l->scale, l->last_loss};
     int64_t n_scalars = SCALARS, n = (int64_t)l->n, count = (int64_t)l->count;
