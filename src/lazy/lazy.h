@@ -452,6 +452,7 @@ typedef struct lazy_updater { /* of an optimizer */
     src_id at; /* and where */
     call_path path; /* how the program came there; 0: not looked at */
     size_t n_slots, n_calls; /* step slots and calls that were noted by then */
+    int64_t nth; /* update of its thread it was then, from 1 */
     int64_t ends_in; /* the loop in which the next iteration's first call ends the step; 0: none */
     int64_t loop_step; /* of its thread, in which it was counted last */
     int64_t steps; /* taken so far, those of a loaded state included */

@@ -5,11 +5,11 @@ loop_rows.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws one to thre
 optimizer or of their own, whose bodies log above the update, between forward and update, and below it, in all
 iterations or in some, by lines of their own or by functions that other places call too; that accumulate over one to
 three iterations and some left over; that evaluate; that are `for` loops, a function that calls itself, a function that
-all loops call, or turns of two bodies. Some are sweeps: a function that trains is called several times, with an
-optimizer of its own or the same one, or loops take turns in rounds, and what ends a step without being a boundary (a
-save, a read, a wait, an evaluation) stands in front of the loop, behind it or in its iterations. Every log call logs
-another number. The program runs twice, once with an
-xt_mark_step at the end of each iteration, and its rows must be the same. What differs is printed with its seed, by
+all loops call, or turns of two bodies; and another program of phases (pN), loops that step some of the optimizers each.
+Some are sweeps: a function that trains is called several times, with an optimizer of its own or the same one, or loops
+take turns in rounds, and what ends a step without being a boundary (a save, a read, a wait, an evaluation) stands in
+front of the loop, behind it or in its iterations. Every log call logs another number. The program runs twice, once with
+an xt_mark_step at the end of each iteration, and its rows must be the same. What differs is printed with its seed, by
 which it is tried again; ROWS_SHOW=1 prints the C."""
 import csv, glob, os, random, shutil, subprocess, sys
 
@@ -186,6 +186,36 @@ class Program:
         return text + "xt_log_every_n_steps(%d);\n%s\n}\n" % (self.every, self.text)
 
 
+class Phases(Program):
+    """Loops one behind the other of optimizers that were all made beforehand (a warm-up, then all of them; one alone,
+    then another): each loop steps some of them, in an order of its own, each with a backward pass of its own."""
+
+    def __init__(self, seed):
+        r = self.r = random.Random(seed)
+        self.seed, self.functions, self.every = "p%d" % seed, [], r.choice([1, 1, 2])
+        loops = "\n".join(self.loop(k) for k in range(r.choice([2, 2, 3])))
+        rounds = r.choice([1, 1, 1, 2, 3])
+        self.text = loops if rounds == 1 else "for (int round = 0; round < %d; round++) {\n%s\n}" % (rounds, loops)
+
+    def loop(self, k):
+        """Two iterations are what shows that a loop has no boundary."""
+        r = self.r
+        of = r.sample(range(3), r.choice([1, 1, 2, 2, 3]))
+        lines = [line for o in of for line in self.update(o)]
+        lines += ['xt_log("t%d", one(++n));' % o for o in of if r.random() < 0.7] + ['xt_log_value("at", ++n);']
+        body = "\n".join(lines)
+        if r.random() < 0.3:
+            self.functions.append("static void phase_%s_%d(void) {\n%s\nrounds++;\n}" % (self.seed, k, body))
+            body = "phase_%s_%d();" % (self.seed, k)
+        behind = r.choice(["", "", "", "\nevaluate();", "\nxt_item(xt_sum(weight()));"])
+        return "for (int i = 0; i < %d; i++) {\n%s\nend();\n}%s" % (r.choice([2, 2, 3, 4, 5]), body, behind)
+
+    def update(self, of):
+        above = ['xt_log_value("above%d", ++n);' % of] if self.r.random() < 0.3 else []
+        return above + ["xt_backward(xt_mean(xt_forward(modules[%d], one(n))));" % of,
+                        self.r.choice(["xt_optimizer_step(optimizers[%d]);", "learn(optimizers[%d]);"]) % of]
+
+
 def rows_of(runs):
     got = []
     for name in glob.glob(runs + "/*/*/metrics.csv"):
@@ -196,7 +226,7 @@ def rows_of(runs):
 
 
 def run(at, seed, marked):
-    runs = "%s/runs%d_%d" % (work, seed, marked)
+    runs = "%s/runs%s_%d" % (work, seed, marked)
     shutil.rmtree(runs, ignore_errors=True)
     done = subprocess.run(["timeout", "300", work + "/p", str(at), str(marked)], cwd=work, text=True,
                           capture_output=True,
@@ -206,7 +236,7 @@ def run(at, seed, marked):
 
 
 os.makedirs(work, exist_ok=True)
-programs = [Program(seed) for seed in range(first, first + count)]
+programs = [kind(seed) for seed in range(first, first + count) for kind in (Program, Phases)]
 with open(work + "/p.c", "w") as f:
     f.write(HEAD + "".join(p.write() for p in programs))
     f.write("static void (*const loops[])(void) = {%s};\n" % ", ".join("loop_%s" % p.seed for p in programs) + MAIN)
@@ -217,7 +247,7 @@ for at, p in enumerate(programs):
     (done, rows), (marked, want) = run(at, p.seed, 0), run(at, p.seed, 1)
     if done.returncode or marked.returncode or rows != want:
         bad += 1
-        print("seed %d: exit %d, marked %d %s" % (p.seed, done.returncode, marked.returncode, done.stderr[-600:]))
+        print("seed %s: exit %d, marked %d %s" % (p.seed, done.returncode, marked.returncode, done.stderr[-600:]))
         for row in want:
             print("    missing", *row) if row not in rows else None
         for row in rows:

@@ -174,6 +174,104 @@ static void two_ways_through_a_loop(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* --- loops one behind the other of optimizers that were all made beforehand --- */
+typedef enum phases { ONE_THEN_ANOTHER, WARM_UP, TWO_OTHERS, ALL_IN_TURN, PHASES } phases;
+static int at; /* of the iteration */
+static void above(void) {
+    xt_log_value("above", ++at);
+}
+static void below(void) {
+    xt_log_value("below", at);
+}
+
+/* The loops are written out: that they stand in different places is what tells them apart. */
+static void one_then_another(plain *p, int n) {
+    for (int i = 0; i < n; i++) {
+        above();
+        train_step(&p[0], batch());
+        below();
+    }
+    for (int i = 0; i < 20; i++) {
+        above();
+        train_step(&p[1], batch());
+        below();
+    }
+}
+static void warm_up(plain *p, int n) {
+    for (int i = 0; i < n; i++) {
+        above();
+        train_step(&p[0], batch());
+        below();
+    }
+    for (int i = 0; i < 20; i++) {
+        above();
+        train_step(&p[1], batch());
+        train_step(&p[0], batch());
+        below();
+    }
+}
+static void two_others(plain *p, int n) {
+    for (int i = 0; i < n; i++) {
+        above();
+        train_step(&p[0], batch());
+        below();
+    }
+    for (int i = 0; i < 20; i++) {
+        above();
+        train_step(&p[1], batch());
+        train_step(&p[2], batch());
+        below();
+    }
+}
+static void all_in_turn(plain *p, int n) {
+    for (int i = 0; i < n; i++) {
+        above();
+        train_step(&p[0], batch());
+        train_step(&p[1], batch());
+        below();
+    }
+    for (int i = 0; i < n; i++) {
+        above();
+        train_step(&p[2], batch());
+        below();
+    }
+    for (int i = 0; i < 20; i++) {
+        above();
+        train_step(&p[1], batch());
+        train_step(&p[2], batch());
+        train_step(&p[0], batch());
+        below();
+    }
+}
+
+/* Each iteration has a row of its own, and all but those that show something of the loops are runs of a program. */
+static void check_phases(const char *run, int how, int n) {
+    static void (*const loops[])(plain * p, int n) = {one_then_another, warm_up, two_others, all_in_turn};
+    plain p[3];
+    char want[1024] = "";
+    for (int k = 0; k < 3; k++) {
+        p[k] = (plain){xt_module_new(net, NULL), NULL};
+        p[k].o = xt_sgd(p[k].m, .lr = 0.1);
+    }
+    xt_log_every_n_steps(1);
+    int64_t programs = xt_counter("executions");
+    loops[how](p, n);
+    xt_finish();
+    programs = xt_counter("executions") - programs;
+    for (int i = 1; i <= at; i++) add(want, sizeof want, "train/step@%d=%d", i, i);
+    same("above", rows_of(run, "above"), want);
+    same("below", rows_of(run, "below"), want);
+    if (programs < at - 6) same("the program", "has too few steps", "has one for each iteration");
+}
+
+static void phases_have_steps_of_their_own(void **state) {
+    (void)state;
+    what = THINGS - 1;
+    for (int how = 0; how < PHASES; how++)
+        for (int n = 2; n <= 4; n++) in_a_child(check_phases, how, n);
+    assert_int_equal(wrong, 0);
+}
+
 /* --- pictures and texts in a compiled function --- */
 /* `behind`: the update of the call. */
 static bool behind;
@@ -216,6 +314,7 @@ static void pictures_of_calls_have_their_steps(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {T(several_optimizers_are_a_step), T(runs_have_steps_of_their_own),
-                                       T(two_ways_through_a_loop), T(pictures_of_calls_have_their_steps)};
+                                       T(phases_have_steps_of_their_own), T(two_ways_through_a_loop),
+                                       T(pictures_of_calls_have_their_steps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

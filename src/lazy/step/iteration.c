@@ -152,12 +152,16 @@ static void tell_flows(src_id update) {
             src_text(update, at, sizeof at), it->n_flows + 1);
 }
 
-static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, src_id again) {
+/* Of the iteration that another one's second update has shown to be the next one. */
+static bool is_others(const lazy_iteration *it, const lazy_updater *u) {
+    return it->learned && it->learned != u && it->learned->nth > u->nth;
+}
+
+static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool moved, src_id again) {
     size_t calls;
-    bool others = it->learned && it->learned != u; /* of the same iteration as the one that showed it */
-    if (others || lazy_draw_step_given()) return;
+    if (is_others(it, u) || lazy_draw_step_given()) return;
     it->n_marked = 0;
-    if (!lazy_iteration_learn(c, it, u, &calls)) {
+    if (!lazy_iteration_learn(c, it, u, moved, &calls)) {
         if (it->flows) tell_flows(again);
         return;
     }
@@ -174,32 +178,66 @@ static bool loop_step_goes_on(const lazy_ctx *c) {
     return c->loop_steps.step_plus_1 == c->step + 1 && !c->loop_steps.over;
 }
 
-/* A loop behind another one, with an optimizer of its own: only when that steps again is it known that its first update
- * was none of the other loop's last iteration. */
-static void part_loops(lazy_ctx *c, lazy_iteration *it, lazy_updater *u, bool again) {
-    bool parted = again && it->by == u && it->beside == u;
-    if (parted) {
-        lazy_came_round(it->beside_calls);
-        lazy_count_loop_step(c, u);
+/* How the program comes to the call at `at`, which is under way. Looked at each time: a function of the program's own
+ * that updates may be called by another one of its loops or ways. */
+static iteration_place place_of_update(const lazy_iteration *it, src_id at) {
+    bool told = looks(it) && it->now.line == at;
+    call_path path = told ? it->now.path : 0;
+    return (iteration_place){at, told && !path ? call_path_now(it->returns_to, at, it->what) : path};
+}
+
+/* Since its last one. */
+static bool has_moved(const lazy_iteration *it, const lazy_updater *u, src_id at) {
+    return !lazy_is_same_call((iteration_place){u->at, u->path}, place_of_update(it, at));
+}
+
+/* It has stepped before in this step, in the same loop. */
+static bool is_again(const lazy_ctx *c, const lazy_iteration *it, const lazy_updater *u) {
+    return it->by && u->step == c->step && u->nth >= it->parted;
+}
+
+/* That one began another loop: what this step has learned of the old one says nothing of it. */
+static void part(lazy_ctx *c, lazy_iteration *it) {
+    lazy_came_round(it->beside_calls);
+    c->loop_steps.before = lazy_loop_steps_recorded();
+    lazy_count_loop_step(c, it->beside);
+    it->parted = it->beside->nth;
+    it->learned = NULL;
+}
+
+/* Loops one behind the other, of optimizers that were made beforehand. The first update behind one that iterations are
+ * known to end with is of the same iteration, or of another loop. Which, is told by the next update of an optimizer
+ * that has stepped meanwhile: the loop is the same where one of before comes back to where it was. */
+static void part_loops(lazy_ctx *c, lazy_iteration *it, lazy_updater *u, src_id at) {
+    bool came = (it->by && u->step == c->step) || (u->nth && u->loop_step == c->loop_steps.of_thread);
+    if (it->beside && came) {
+        if (u->nth >= it->beside->nth || has_moved(it, u, at)) part(c, it);
+        it->beside = NULL;
     }
-    bool beside = !again && loop_step_goes_on(c) && it->last_by && it->last_by != u && lazy_has_ended(it);
-    it->beside = beside ? u : NULL;
-    if (beside) it->beside_calls = it->by ? lazy_calls_behind(it) : 0;
+    bool behind = it->last_by && it->last_by != u && lazy_has_ended(it) && loop_step_goes_on(c);
+    if (!it->beside && behind && (!is_again(c, it, u) || is_others(it, u))) {
+        it->beside = u;
+        it->beside_calls = it->by ? lazy_calls_behind(it) : 0;
+    }
+    /* it may be the first one of another loop, in the middle of whose iterations it stands */
+    if ((it->beside || u->nth < it->parted) && !lazy_has_ended_with(it, place_of_update(it, at))) u->ends_in = 0;
 }
 
 bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_iteration *it = c ? iteration_of(c) : NULL;
     if (!it) return true;
-    bool again = it->by && u->step == c->step;
-    if (!c->replay_log && !lazy_draw_step_given()) part_loops(c, it, u, again);
+    if (!c->replay_log && !lazy_draw_step_given()) part_loops(c, it, u, src_intern(src));
+    bool again = is_again(c, it, u), is_next = c->loop_steps.step_plus_1 == c->step + 1 && c->loop_steps.over;
+    bool moved = again && has_moved(it, u, src_intern(src));
     if (again) u->path = it->now.path; /* another loop may have begun, which comes here another way */
     /* what follows it may be an optimizer that steps in some iterations only, so that it is the last one of others */
     if (again)
         it->n_followed = 0;
     else if (it->by && !ends_by_itself(it, it->by) && it->n_followed < FOLLOWED)
         it->n_followed++;
-    if (again && !c->replay_log) learn(c, it, u, src_intern(src));
+    if (again && !c->replay_log) learn(c, it, u, moved, src_intern(src));
+    if (is_next) it->parted = it->n_updates + 1;
     u->n_slots = c->n_step_slots;
     u->n_calls = it->n_calls;
     if (!again || !c->replay_log) return true;
@@ -213,23 +251,16 @@ bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
     return false;
 }
 
-/* Looked at each time: a function of the program's own that updates may be called by another one of its loops or ways.
- */
-static void note_place(const lazy_iteration *it, lazy_updater *u, src_id at) {
-    bool told = looks(it) && it->now.line == at;
-    u->path = told ? it->now.path : 0;
-    if (told && !u->path) u->path = call_path_now(it->returns_to, at, it->what);
-    u->at = at;
-}
-
 void lazy_update_end(const xt_src *src, lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_iteration *it = c ? c->iteration : NULL;
     if (!it) return;
     u->step = c->step;
-    note_place(it, u, src_intern(src));
     it->last_by = it->by = u;
-    it->last_update = (iteration_place){u->at, u->path};
+    it->last_update = place_of_update(it, src_intern(src));
+    u->at = it->last_update.line;
+    u->path = it->last_update.path;
+    u->nth = ++it->n_updates;
     it->updated = true;
     c->used.updates++;
     c->used.updated_at = src_intern(src);
@@ -248,19 +279,20 @@ static bool may_end(const lazy_ctx *c) {
 
 /* The iteration is over, in the middle of a step: what noted calls before number `calls` have logged is of that one,
  * and any optimizer's next update is a step of the loop's, or of another loop's. */
-static void end_loop_step(lazy_ctx *c, size_t calls) {
+static void end_loop_step(lazy_ctx *c, lazy_iteration *it, size_t calls) {
     if (!loop_step_goes_on(c)) return;
     lazy_came_round(calls);
+    it->beside = NULL;
     c->loop_steps.over = true;
     c->loop_steps.before = lazy_loop_steps_recorded();
 }
 
 /* That was its last. */
-static void end_loop(lazy_ctx *c, const lazy_iteration *it) {
+static void end_loop(lazy_ctx *c, lazy_iteration *it) {
     if (!may_end(c)) return;
     size_t n = it->n_calls;
     while (it->by && n > it->calls_then && lazy_above_update(it, it->calls[n - 1].at)) n--;
-    end_loop_step(c, n);
+    end_loop_step(c, it, n);
 }
 
 /* The optimizer that is made now is none of the iteration's whose update came last: that is known to end iterations,
@@ -336,7 +368,7 @@ static void begin_next(lazy_ctx *c, lazy_iteration *it) {
     bool is_first = ends_by_itself(it, it->last_by) && iteration_places_have(&it->first, it->now) &&
                     !iteration_is_behind(it, it->now);
     if (aside || !(is_first || lazy_above_update(it, it->now))) return;
-    end_loop_step(c, it->n_calls);
+    end_loop_step(c, it, it->n_calls);
 }
 
 /* How the program came there. */
@@ -378,7 +410,7 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     if (!lazy_iteration_has_begun(c, it))
         end_iteration(c, it, what, src);
     else
-        end_loop_step(c, it->n_calls); /* though the program's step goes on */
+        end_loop_step(c, it, it->n_calls); /* though the program's step goes on */
 }
 
 /* --- calls that are noted --- */

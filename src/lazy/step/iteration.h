@@ -23,6 +23,8 @@ bool lazy_above_last_update(const lazy_iteration *it, iteration_place p);
 
 bool lazy_note_early(lazy_iteration *it, iteration_place p); /* false without memory */
 bool lazy_note_first(lazy_iteration *it, iteration_place p); /* an iteration has begun there */
+bool lazy_is_same_call(iteration_place a, iteration_place b); /* or one that the compiler has copied it to */
+bool lazy_has_ended_with(const lazy_iteration *it, iteration_place update);
 bool lazy_has_ended(const lazy_iteration *it); /* the last update is known to be the last of iterations */
 size_t lazy_calls_behind(const lazy_iteration *it); /* noted calls up to the last one that is known to be behind it */
 bool lazy_note_ended(lazy_iteration *it); /* its last update was the last of an iteration; false without memory */
@@ -49,8 +51,8 @@ struct lazy_iteration {
     bool flows; /* the last look found gradients that flow from an iteration into the one before */
     int n_flows; /* updates of an optimizer that had stepped before, in this step, for which they do */
     /* another optimizer has stepped behind an update that iterations are known to end with: as a part of this one, or
-     * as the first of another loop, which its next update shows; noted calls before that one's then */
-    const lazy_updater *beside;
+     * as the first of another loop, which the updates behind it show; noted calls before that one's then */
+    lazy_updater *beside;
     size_t beside_calls;
     const lazy_updater *learned; /* whose second update showed where this step should have ended; NULL: none's yet */
     ir_value **roots; /* what xt_backward was called for since */
@@ -67,6 +69,8 @@ struct lazy_iteration {
     const char *what;
     int64_t loop; /* of those that optimizers were made for, from 1 */
     /* of the loop */
+    int64_t n_updates; /* of all loops */
+    int64_t parted; /* number of the first update of the newest iteration, or loop, that was told from those before */
     bool updated;
     iteration_places early; /* calls before that: in a loop they stand above the update */
     size_t n_early;
@@ -89,9 +93,9 @@ struct lazy_iteration {
 };
 
 /* At the second update of `u` in this step: adds what it shows of the lines. False where gradients flow back from this
- * iteration into the one before, or no call was found that it begins with.
+ * iteration into the one before, or no call was found that it begins with. `moved`: it stands elsewhere than the first.
  * *out_calls: noted calls before it. */
-bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, size_t *out_calls);
+bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool moved, size_t *out_calls);
 /* Something was recorded behind the update that gradients may flow through, on a line that is not known to be of the
  * iteration that ends: the step cannot end here. */
 bool lazy_iteration_has_begun(const lazy_ctx *c, const lazy_iteration *it);

@@ -84,8 +84,7 @@ bool lazy_above_last_update(const lazy_iteration *it, iteration_place p) {
     return below(p, it->last_update) < 0;
 }
 
-/* The same place, or one that the compiler has copied it to. */
-static bool same_call(iteration_place a, iteration_place b) {
+bool lazy_is_same_call(iteration_place a, iteration_place b) {
     bool copies = false;
     if (a.line != b.line || same_place(a, b)) return a.line == b.line;
     call_path_order(a.path, b.path, &copies);
@@ -95,7 +94,8 @@ static bool same_call(iteration_place a, iteration_place b) {
 /* Of the last update, too: what is behind one may be in front of another (loops one after the other). */
 bool iteration_is_behind(const lazy_iteration *it, iteration_place p) {
     for (size_t i = 0; i < it->n_behind; i++)
-        if (same_place(it->behind[i].at, p) && same_call(it->behind[i].update, it->last_update)) return true;
+        if (lazy_is_same_call(it->behind[i].at, p) && lazy_is_same_call(it->behind[i].update, it->last_update))
+            return true;
     return false;
 }
 
@@ -116,14 +116,14 @@ bool lazy_note_ended(lazy_iteration *it) {
     return ok;
 }
 
-static bool has_ended_with(const lazy_iteration *it, iteration_place update) {
+bool lazy_has_ended_with(const lazy_iteration *it, iteration_place update) {
     for (size_t i = 0; i < it->ended.n; i++)
-        if (same_call(it->ended.at[i], update)) return true;
+        if (lazy_is_same_call(it->ended.at[i], update)) return true;
     return false;
 }
 
 bool lazy_has_ended(const lazy_iteration *it) {
-    return has_ended_with(it, it->last_update);
+    return lazy_has_ended_with(it, it->last_update);
 }
 
 size_t lazy_calls_behind(const lazy_iteration *it) {
@@ -237,7 +237,7 @@ static place common_end(const lazy_ctx *c, const lazy_iteration *it, place first
     place start = second;
     for (;;) {
         event a = step_back(c, it, &first, none), b = step_back(c, it, &second, least);
-        if (!a.at.line || !same_call(a.at, b.at) || below_update(it, b.at) > 0) return start;
+        if (!a.at.line || !lazy_is_same_call(a.at, b.at) || below_update(it, b.at) > 0) return start;
         start = second;
     }
 }
@@ -344,7 +344,7 @@ static bool may_flow(const lazy_ctx *c, const lazy_iteration *it, size_t i) {
  * comes now has ended iterations before, and no iteration has begun with the call. */
 static bool is_above(const lazy_iteration *it, event e, size_t then) {
     if (!e.at.line || (!e.at.path && e.makes)) return false;
-    bool known = iteration_places_have(&it->first, e.at) || !has_ended_with(it, it->now);
+    bool known = iteration_places_have(&it->first, e.at) || !lazy_has_ended_with(it, it->now);
     if (below(e.at, it->last_update) > 0 && !(lazy_has_ended(it) && known)) return false;
     for (size_t i = 0; i < then && !e.at.path; i++)
         if (it->calls[i].at.line == e.at.line) return false;
@@ -367,7 +367,7 @@ static bool is_from(const lazy_iteration_call *call, size_t slot) {
     return call->begin >= slot && call->end > slot;
 }
 
-bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, size_t *out_calls) {
+bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool moved, size_t *out_calls) {
     uint64_t mark = ir_new_epoch();
     place update = {it->n_slots, it->calls_then};
     it->flows = it->n_roots && !mark_walk(c, it, mark);
@@ -380,11 +380,14 @@ bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u
         while (start.calls > update.calls && is_from(&it->calls[start.calls - 1], walked)) start.calls--;
     }
     start = step_above(c, it, start, update);
+    /* of another loop: what the old one is known to have behind its update is all that it has there */
+    if (moved && it->by != u && lazy_has_ended(it) && lazy_calls_behind(it) < start.calls)
+        start.calls = lazy_calls_behind(it);
     *out_calls = start.calls;
     if (!list_differentiated(c, it, mark)) return false;
     if (!list_first(c, it, start, walked) || !list_behind(c, it, start)) return false;
     for (size_t i = 0; i < it->n_behind; i++)
-        if (same_call(it->behind[i].update, it->last_update)) remove_place(&it->first, it->behind[i].at);
+        if (lazy_is_same_call(it->behind[i].update, it->last_update)) remove_place(&it->first, it->behind[i].at);
     size_t both = 0;
     for (size_t i = it->n_slots; i < start.slots; i++)
         both += may_flow(c, it, i) && have_line(&it->differentiated, made(c, i)->src);

@@ -48,8 +48,10 @@ void lazy_count_loop_step(lazy_ctx *c, lazy_updater *u) {
     for (size_t i = c->n_updates; i-- > 0;) {
         if (c->updates[i].by != u || c->updates[i].is_loop_step) continue;
         c->updates[i].is_loop_step = true;
-        u->loop_step = ++c->loop_steps.of_thread;
+        c->loop_steps.of_thread++;
         c->loop_steps.recorded++;
+        for (; i < c->n_updates; i++) /* they are of it, too */
+            if (c->updates[i].by) c->updates[i].by->loop_step = c->loop_steps.of_thread;
         atomic_fetch_add(&loop_steps, 1);
         return;
     }
