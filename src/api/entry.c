@@ -134,7 +134,7 @@ bool api_may_free(const api_call *call, handle_kind kind, const void *p) {
                              call->name, handle_word(kind)));
         return false;
     }
-    if (!handle_is_pinned(p)) return true;
+    if (!handle_is_pinned(p) && !lazy_holds(p)) return true;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, line_of(call),
                          "%s: the %s is in use by a call that is still under way; free it after that has returned",
                          call->name, handle_word(kind)));

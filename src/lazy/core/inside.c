@@ -13,7 +13,7 @@ typedef struct running_fn {
     const char *what;
     const void *held;
     const char *frame;
-    bool whole;
+    bool whole, pinned;
     int no_grad; /* how often gradients were off when it was called */
     size_t autocasts; /* and how many xt_autocast_begin were open */
 } running_fn;
@@ -23,7 +23,7 @@ static _Thread_local int depth;
 static void drop_to(int to) {
     while (depth > to) {
         depth--;
-        if (depth < DEEPEST) handle_unpin(running[depth].held);
+        if (depth < DEEPEST && running[depth].pinned) handle_unpin(running[depth].held);
     }
 }
 
@@ -37,9 +37,16 @@ static void enter(lazy_inside_fn *call, const running_fn *fn) {
         running[depth] = *fn;
         running[depth].no_grad = c ? c->no_grad : 0;
         running[depth].autocasts = c ? c->n_autocasts : 0;
-        handle_pin(fn->held);
+        /* who frees what a thread of the library's is at waits for it: only the function itself must not */
+        if ((running[depth].pinned = !call->before)) handle_pin(fn->held);
     }
     depth++;
+}
+
+bool lazy_holds(const void *p) {
+    for (int i = 0; i < depth && i < DEEPEST; i++)
+        if (running[i].held == p) return true;
+    return false;
 }
 
 __attribute__((noinline)) void lazy_enter(lazy_inside_fn *call, const char *what, const void *held) {
