@@ -106,11 +106,11 @@ def main():
             continue
         at, unused = shown.index(name), re.findall(r"(\w+)(?:\[\])?(?:,|$)", parameters)
         void = "".join(f"(void){p}; " for p in unused if p != "void")
-        print(f"static {returns} stub_{name.replace('.', '_')}({parameters}) {{ {void}inside({at}); "
+        print(f"static {returns} does_{name.replace('.', '_')}({parameters}) {{ {void}inside({at}); "
               f"{body(name, returns)} }}")
     for struct, fields in structs.items():
         fields = [f for f in fields if f"{struct}.{f}" not in PROGRAMS]
-        print(f"#define FILL_{struct} " + ", ".join(f".{f} = stub_{struct}_{f}" for f in fields))
+        print(f"#define FILL_{struct} " + ", ".join(f".{f} = does_{struct}_{f}" for f in fields))
 
 
 main()

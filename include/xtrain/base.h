@@ -156,18 +156,28 @@ constexpr const char *xt_past_quoted_(const char *at, char quote) {
     while (*at && *at != quote) at += *at == '\\' && at[1] ? 2 : 1;
     return at;
 }
-constexpr bool xt_named_(const char *text) {
+/* Whether one of the arguments, as they are written, begins so. */
+constexpr bool xt_any_argument_(const char *text, bool (*begins)(const char *)) {
     int depth = 0;
     for (bool first = true; *text; text++) {
         if (first && *text == ' ') continue;
-        if (first && *text != ',' && (*text != '.' || (text[1] >= '0' && text[1] <= '9'))) return false;
+        if (first && begins(text)) return true;
         first = depth == 0 && *text == ',';
         if (*text == '(' || *text == '{' || *text == '[') depth++;
         if (*text == ')' || *text == '}' || *text == ']') depth--;
         if (*text == '"' || *text == '\'') text = xt_past_quoted_(text + 1, *text);
-        if (!*text) return true;
+        if (!*text) return false;
     }
-    return true;
+    return false;
+}
+constexpr bool xt_name_begins_(const char *text) { /* .5 is a number */
+    return *text == '.' && (text[1] < '0' || text[1] > '9');
+}
+constexpr bool xt_value_begins_(const char *text) {
+    return *text != ',' && !xt_name_begins_(text);
+}
+constexpr bool xt_named_(const char *text) {
+    return !xt_any_argument_(text, xt_value_begins_);
 }
 #define XT_NAMED_(text) XT_CHECK_(xt_named_(text), XT_NAMED_TEXT_)
 #else
@@ -409,38 +419,11 @@ constexpr bool xt_dtype_begins_(const char *text) {
     }
     return *text == 0 || *text == ',' || *text == ' ';
 }
-constexpr bool xt_dtype_among_(const char *text) {
-    int depth = 0;
-    for (bool first = true; *text; text++) {
-        if (first && *text == ' ') continue;
-        if (first && xt_dtype_begins_(text)) return true;
-        first = depth == 0 && *text == ',';
-        if (*text == '(' || *text == '{' || *text == '[') depth++;
-        if (*text == ')' || *text == '}' || *text == ']') depth--;
-        if (*text == '"' || *text == '\'') text = xt_past_quoted_(text + 1, *text);
-        if (!*text) return false;
-    }
-    return false;
-}
-/* Whether an argument begins as an option does. */
-constexpr bool xt_name_among_(const char *text) {
-    int depth = 0;
-    for (bool first = true; *text; text++) {
-        if (first && *text == ' ') continue;
-        if (first && *text == '.' && (text[1] < '0' || text[1] > '9')) return true;
-        first = depth == 0 && *text == ',';
-        if (*text == '(' || *text == '{' || *text == '[') depth++;
-        if (*text == ')' || *text == '}' || *text == ']') depth--;
-        if (*text == '"' || *text == '\'') text = xt_past_quoted_(text + 1, *text);
-        if (!*text) return false;
-    }
-    return false;
-}
-#define XT_ANY_NAME_(...) xt_name_among_(XT_TEXT_(__VA_ARGS__))
+#define XT_ANY_NAME_(...) xt_any_argument_(XT_TEXT_(__VA_ARGS__), xt_name_begins_)
 #define XT_NO_NAMES_(...) XT_CHECK_(!XT_ANY_NAME_(__VA_ARGS__), XT_NAME_IN_PLACE_)
 #define XT_DTYPE_AS_NUMBER_ "a dtype stands where a number belongs: a dim, a count, an axis or a factor"
 #define XT_NUMBER_(number) (XT_UNNAMED_(number, XT_NAME_IN_PLACE_), xt_number_of_(number))
-#define XT_ANY_DTYPE_(...) xt_dtype_among_(XT_TEXT_(__VA_ARGS__))
+#define XT_ANY_DTYPE_(...) xt_any_argument_(XT_TEXT_(__VA_ARGS__), xt_dtype_begins_)
 extern "C" {
 #else
 /* An unsigned number has the type of every enum for _Generic, an xt_dtype that of itself alone. */

@@ -74,7 +74,7 @@ static xt_tensor loss_of(xt_module *m, xt_tensor in) {
 static bool fails; /* a fit's step does */
 static xt_tensor step_of(xt_module *m, xt_batch b) {
     xt_tensor loss = loss_of(m, b.x);
-    xt_metric finished = {.sums = xt_reshape(loss, 1), .finish = stub_xt_metric_finish};
+    xt_metric finished = {.sums = xt_reshape(loss, 1), .finish = does_xt_metric_finish};
     xt_log("train/loss", loss);
     xt_log_metric("train/finished", finished);
     xt_log_text("train/words", "some");
@@ -100,7 +100,7 @@ static void own_dataset(void) {
 }
 static void own_tokens(void) {
     xt_spec row = {XT_F32, {4}}, label = {XT_I64};
-    xt_dataset *ds = xt_map_dataset(xt_array_dataset(x, row, y, label, 8), row, label, stub_xt_map_fn, NULL);
+    xt_dataset *ds = xt_map_dataset(xt_array_dataset(x, row, y, label, 8), row, label, does_xt_map_fn, NULL);
     read_some(ds, xt_loader_new(ds, .batch = 2, FILL_xt_loader_opts));
 }
 static void own_stream(void) {
@@ -120,12 +120,12 @@ static xt_trainer *trainer(int64_t epochs, const char *resume) {
                                    .num_sanity_val_steps = 1, .progress_bar = XT_OFF);
     xt_trainer_add(t, xt_callback_new(&c, NULL));
     xt_trainer_add(t, xt_throughput_monitor(FILL_xt_throughput_opts));
-    xt_trainer_add(t, xt_sample_writer(.sample = stub_xt_sample_fn, .every = "1steps"));
+    xt_trainer_add(t, xt_sample_writer(.sample = does_xt_sample_fn, .every = "1steps"));
     xt_trainer_add_logger(t, &l, NULL);
     return the.trainer = t;
 }
 static xt_task whole_task(void) {
-    xt_task t = {.net = stub_xt_module_fn, FILL_xt_task};
+    xt_task t = {.net = does_xt_module_fn, FILL_xt_task};
     t.configure_several = NULL;
     return t;
 }
@@ -134,14 +134,14 @@ static void passes(void) {
     xt_trainer *t = trainer(1, NULL);
     the.loader = small_loader(2);
     (void)(xt_fit(t, &task, the.loader, small_loader(2)) || xt_validate(t, &task, small_loader(2)) ||
-           xt_test(t, &task, small_loader(2)) || xt_predict(t, &task, small_loader(2), stub_xt_prediction_fn, NULL));
+           xt_test(t, &task, small_loader(2)) || xt_predict(t, &task, small_loader(2), does_xt_prediction_fn, NULL));
     xt_status s = xt_trainer_save(t, "own.ckpt");
     xt_status_free(s);
 }
 static void several(void) {
-    xt_task task = {.net = stub_xt_module_fn,
-                    .training_step = stub_xt_task_training_step,
-                    .configure_several = stub_xt_task_configure_several};
+    xt_task task = {.net = does_xt_module_fn,
+                    .training_step = does_xt_task_training_step,
+                    .configure_several = does_xt_task_configure_several};
     (void)xt_fit(trainer(1, NULL), &task, the.loader = small_loader(2));
 }
 static void failing(void) {
@@ -159,27 +159,27 @@ static void resumed(void) {
     if (failed) return;
     t = trainer(2, "data.ckpt");
     (void)(xt_fit_data(t, &task, &d) || xt_test_data(t, &task, &d) ||
-           xt_predict_data(t, &task, &d, stub_xt_prediction_fn, NULL) || xt_validate_data(t, &task, &d));
+           xt_predict_data(t, &task, &d, does_xt_prediction_fn, NULL) || xt_validate_data(t, &task, &d));
 }
 static void found(void) {
-    xt_task task = {.net = stub_xt_module_fn,
-                    .training_step = stub_xt_task_training_step,
-                    .configure_optimizers = stub_xt_task_configure_optimizers};
-    (void)xt_batch_find(&task, stub_xt_batch_find_make, NULL, .first = 2, .most = 4, .steps = 1);
+    xt_task task = {.net = does_xt_module_fn,
+                    .training_step = does_xt_task_training_step,
+                    .configure_optimizers = does_xt_task_configure_optimizers};
+    (void)xt_batch_find(&task, does_xt_batch_find_make, NULL, .first = 2, .most = 4, .steps = 1);
 }
 static void forwards(void) {
     xt_tensor in = xt_ones(XT_F32, 2, 4), out;
-    xt_module *m = the.module = xt_module_new(stub_xt_module_fn, NULL), *many;
+    xt_module *m = the.module = xt_module_new(does_xt_module_fn, NULL), *many;
     xt_optimizer *o = the.optimizer = xt_lbfgs(m);
-    (void)xt_lambda_schedule(o, stub_xt_schedule_fn);
+    (void)xt_lambda_schedule(o, does_xt_schedule_fn);
     (void)xt_item(xt_sum(xt_forward(m, in)));
-    (void)xt_optimizer_step_closure(o, stub_xt_closure_fn, NULL);
-    many = xt_module_new_many(stub_xt_module_many_fn, 1, 1, NULL);
+    (void)xt_optimizer_step_closure(o, does_xt_closure_fn, NULL);
+    many = xt_module_new_many(does_xt_module_many_fn, 1, 1, NULL);
     if (xt_forward_many(many, 1, &in, 1, &out)) (void)xt_item(xt_sum(out));
 }
 static xt_tensor piped_net(xt_module *m, xt_tensor in, void *user) {
     (void)user;
-    return xt_pipeline_loss(m, "h", in, xt_ones(XT_F32, 2), stub_xt_module_fn, stub_xt_pipeline_head_fn);
+    return xt_pipeline_loss(m, "h", in, xt_ones(XT_F32, 2), does_xt_module_fn, does_xt_pipeline_head_fn);
 }
 static void pipelines(void) {
     the.module = xt_module_new(piped_net, NULL);
@@ -187,22 +187,22 @@ static void pipelines(void) {
 }
 static void functions(void) {
     xt_tensor in = xt_ones(XT_F32, 2), out, d = xt_scalar(1, XT_F32), carry = in, state = in, ys;
-    (void)xt_scan(stub_xt_scan_fn, 1, &carry, 1, &in, 1, &ys);
-    (void)xt_while(stub_xt_while_cond_fn, stub_xt_while_fn, 1, &state);
-    (void)xt_grad_fn(stub_xt_fn, NULL, 1, &in, &out, &d);
+    (void)xt_scan(does_xt_scan_fn, 1, &carry, 1, &in, 1, &ys);
+    (void)xt_while(does_xt_while_cond_fn, does_xt_while_fn, 1, &state);
+    (void)xt_grad_fn(does_xt_fn, NULL, 1, &in, &out, &d);
     xt_tensor w = xt_requires_grad(in, true);
-    if (xt_custom_grad(stub_xt_custom_forward_fn, stub_xt_custom_backward_fn, 1, &w, 1, &out, .saved = 1))
+    if (xt_custom_grad(does_xt_custom_forward_fn, does_xt_custom_backward_fn, 1, &w, 1, &out, .saved = 1))
         xt_backward(xt_sum(out));
-    the.step = xt_compile(stub_xt_step_fn);
+    the.step = xt_compile(does_xt_step_fn);
     (void)xt_item(xt_sum(xt_call(the.step, in)));
-    xt_when_ready(xt_sum(in), stub_xt_ready_fn, NULL);
+    xt_when_ready(xt_sum(in), does_xt_ready_fn, NULL);
     (void)xt_wait();
 }
 static void texts(void) {
-    xt_set_sink(stub_xt_sink_fn, NULL);
-    xt_on_error(stub_xt_error_fn, NULL);
+    xt_set_sink(does_xt_sink_fn, NULL);
+    xt_on_error(does_xt_error_fn, NULL);
     the.loader = small_loader(2);
-    the.module = xt_module_new(stub_xt_module_fn, NULL);
+    the.module = xt_module_new(does_xt_module_fn, NULL);
     xt_master_printf("words\n");
     xt_cost_summary();
     (void)xt_add(xt_ones(XT_F32, 3), xt_ones(XT_F32, 4));
@@ -210,10 +210,10 @@ static void texts(void) {
     xt_clear_error();
 }
 static void files(void) {
-    xt_status s = xt_config_read("config.json", stub_xt_config_read_take, NULL);
+    xt_status s = xt_config_read("config.json", does_xt_config_read_take, NULL);
     xt_status_free(s);
     (void)xt_item(xt_sum(xt_ones(XT_F32, 7)));
-    s = xt_cache_each(false, stub_xt_cache_each_visit, NULL);
+    s = xt_cache_each(false, does_xt_cache_each_visit, NULL);
     xt_status_free(s);
 }
 static const struct {
