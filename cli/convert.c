@@ -19,6 +19,7 @@ static const char usage[] =
     "TO is a .safetensors file or a folder, which then gets FROM's other files (config.json, tokenizer.json, ...) "
     "too.\n\n"
     "  xtrain convert llama llama-bf16 --dtype bf16 --max-shard-size 2GB\n"
+    "  xtrain convert llama llama-int4 --weights int4\n"
     "  xtrain convert llama/model.safetensors.index.json whole.safetensors\n"
     "  xtrain convert llama llama-tuned --merge adapter\n"
     "  xtrain convert gpt2/model.safetensors mine.safetensors --rename 'transformer.*=*' --transpose '*.c_*.weight'\n";
@@ -64,13 +65,26 @@ static bool same_folder(const char *a, const char *b) {
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* What is wrong with the options; NULL: nothing. */
+static const char *refuse(const char *weights, int bits, bool folders, const xt_convert_opts *o, bool dtype) {
+    bool others = dtype || o->rename || o->keep || o->leave_out || o->transposed || o->unstacked || o->merge;
+    return !weights ? NULL
+           : !bits  ? "--weights is int8 or int4 (floats: --dtype)"
+           : others ? "--weights goes with --max-shard-size alone; convert twice"
+           : !folders ? "--weights is for two folders: a model's, with a config.json, and another"
+                      : NULL;
+}
+
 static int run(int argc, char **argv) {
-    const char *from = NULL, *to = NULL, *dtype = NULL, *size = NULL;
+    const char *from = NULL, *to = NULL, *dtype = NULL, *size = NULL, *weights = NULL;
     xt_convert_opts o = {.struct_size = sizeof o};
     const cli_option table[] = {
         {"FROM", CLI_STRING, &from, NULL, "weights: a .safetensors file, an index of shards, or a folder with either"},
         {"TO", CLI_STRING, &to, NULL, "a .safetensors file, or a folder"},
         {"--dtype", CLI_STRING, &dtype, "T", "what floats become: f32, bf16, f16 or f64 (as they are)"},
+        {"--weights", CLI_STRING, &weights, "W",
+         "of a model's folder: linear layers become int8 or int4, in groups of 32; xtrain generate, evaluate and fit "
+         "--lora read it as it is, and start sooner (floats)"},
         {"--max-shard-size", CLI_STRING, &size, "BYTES",
          "5GB, 300M: a larger whole becomes shards of at most that, with an index (one file)"},
         {"--rename", CLI_STRING, &o.rename, "RULES",
@@ -97,13 +111,27 @@ static int run(int argc, char **argv) {
         return 2;
     }
     char path[4096];
+    int bits = 0;
+    xt_dtype unused;
     bool folder = !ends_in(to, ".safetensors");
+    if (weights) model_weights_named(weights, &unused, &bits);
+    const char *why = refuse(weights, bits, folder && is_folder(from), &o, dtype);
+    if (why) {
+        cli_fprintf(stderr, "xtrain convert: %s; xtrain convert --help\n", why);
+        return 2;
+    }
     if ((size_t)snprintf(path, sizeof path, folder ? "%s/model.safetensors" : "%s", to) >= sizeof path)
         return cli_fail("convert", "the path %.100s... is too long", to);
     xt_status s = folder ? xt_make_folder(to, NULL) : NULL;
     if (s) return cli_fail_status("convert", s);
     if (folder && same_folder(from, to))
         return cli_fail("convert", "FROM and TO are the same folder, %s; another one is needed", to);
+    if (bits) {
+        setenv("XT_SUMMARY", "off", 0);
+        s = model_folder_convert(from, to, path, bits, o.max_shard_size);
+        if (s) return cli_fail_status("convert", s);
+        return xt_finish();
+    }
     s = xt_convert_weights_opt(from, path, o);
     if (!s && folder && is_folder(from)) s = model_folder_copy(from, to);
     if (!s && folder && is_folder(from) && o.dtype != XT_DTYPE_NONE) s = model_folder_say_dtype(to, o.dtype);

@@ -74,6 +74,13 @@ int fit_init_open(const char *command, fit_options *o, const model **out) {
     if (o->lora && !parse_lora(o->lora, &o->lora_opts, why, sizeof why)) return usage(command, why);
     xt_status s = model_folder_read(o->model, o->init, &o->of_model, &folder);
     if (s) return cli_fail_status(command, s);
+    if (folder.bits && (o->weights ? weight_bits != folder.bits : !fit_adapts(o))) {
+        snprintf(why, sizeof why,
+                 o->weights ? "%.400s has weights of int%d, --weights asks for others"
+                            : "%.400s has weights of int%d, which are not trained themselves; add --lora r=8",
+                 o->init, folder.bits);
+        return usage(command, why);
+    }
     if (folder.form == FOLDER_ENCODER && fit_adapts(o))
         return usage(command, "--lora and --adapter are for llama, gpt2 and t5; an encoder is trained whole");
     if (folder.model == &model_bert && o->data && labelled_are(o->data)) {
@@ -115,7 +122,7 @@ xt_status fit_init_module(fit_options *o, xt_module **out) {
     xt_module *net = *out = xt_module_new(folder.model->net, model_folder_user(&folder, &o->of_model));
     if (dtype != XT_DTYPE_NONE) XT_TRY(xt_module_set_dtype(net, dtype));
     XT_TRY(model_folder_load(&folder, net));
-    XT_TRY(model_folder_quantize(folder.form, net, weight_bits));
+    XT_TRY(model_folder_quantize(folder.form, net, folder.bits ? 0 : weight_bits));
     if (o->lora) XT_TRY(model_folder_lora(&folder, net, o->lora_targets, o->lora_opts));
     return o->adapter ? model_folder_load_adapter(&folder, net, o->adapter) : NULL;
 }

@@ -25,6 +25,25 @@ static void choose_cache(generate_options *o, xt_dtype weights, int bits) {
     if (o->kv_cache) model_weights_named(o->kv_cache, &o->of_model.kept, &none);
 }
 
+/* What weights are in memory: floats of a dtype, or integers of so many bits, of which `made` are made of the file's. */
+typedef struct weights_kept {
+    xt_dtype dtype;
+    int made;
+} weights_kept;
+static xt_status choose_weights(generate_options *o, const char *dir, xt_dtype usual, weights_kept *out) {
+    int there;
+    *out = (weights_kept){usual, 0};
+    XT_TRY(model_folder_bits(dir, &there));
+    if (o->weights) model_weights_named(o->weights, &out->dtype, &out->made);
+    if (there && o->weights && out->made != there)
+        return xt_status_new(XT_INVALID_ARGUMENT,
+                             "%s has weights of int%d; --weights %s is made of the wide ones that they were made of",
+                             dir, there, o->weights);
+    choose_cache(o, out->dtype, there | out->made);
+    if (there) out->made = 0;
+    return NULL;
+}
+
 /* A folder of Llama's family: all sizes are its config.json's; --context is how much of a text is kept in sight. */
 static xt_status open_llama(generate_options *o, const char *weights, const char *dir, generate_model *out) {
     static llama_config c; /* the network's, which lives as long as the process */
@@ -38,21 +57,18 @@ static xt_status open_llama(generate_options *o, const char *weights, const char
     XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : tokenizer_is_in(dir) ? dir : NULL, &out->words));
     out->stop = o->ignore_stop ? -1 : c.stop;
     out->net = xt_module_new(llama, &c);
-    xt_dtype dtype = c.dtype; /* weights stay as narrow as they are */
-    int bits = 0;
-    if (o->weights) model_weights_named(o->weights, &dtype, &bits);
-    choose_cache(o, dtype, bits);
-    XT_TRY(xt_module_set_dtype(out->net, dtype));
+    weights_kept kept;
+    XT_TRY(choose_weights(o, dir, c.dtype, &kept)); /* weights stay as narrow as they are */
+    XT_TRY(xt_module_set_dtype(out->net, kept.dtype));
     XT_TRY(xt_load(out->net, weights)); /* in front of the first pass: nothing is drawn that a file has */
     XT_TRY(xt_module_build(out->net, (xt_spec){XT_I64, {1, 1}}));
-    return model_folder_quantize(FOLDER_LLAMA, out->net, bits);
+    return model_folder_quantize(FOLDER_LLAMA, out->net, kept.made);
 }
 
 /* --context is how many tokens of the text that is read, and of what is said, are kept in sight. */
 static xt_status open_t5(generate_options *o, const char *weights, const char *dir, generate_model *out) {
     static t5_config c; /* the network's, which lives as long as the process */
     char path[4200];
-    int bits = 0;
     snprintf(path, sizeof path, "%s/config.json", dir);
     XT_TRY(t5_read_config(path, &c));
     t5_generates(&c, o->of_model.context ? o->of_model.context : 2048, &o->of_model);
@@ -60,13 +76,12 @@ static xt_status open_t5(generate_options *o, const char *weights, const char *d
     out->stop = o->ignore_stop ? -1 : c.stop;
     XT_TRY(t5_find_tied(&c, weights));
     out->net = xt_module_new(t5, &c);
-    xt_dtype dtype = c.dtype; /* weights stay as narrow as they are */
-    if (o->weights) model_weights_named(o->weights, &dtype, &bits);
-    choose_cache(o, dtype, bits);
-    XT_TRY(xt_module_set_dtype(out->net, dtype));
+    weights_kept kept;
+    XT_TRY(choose_weights(o, dir, c.dtype, &kept)); /* weights stay as narrow as they are */
+    XT_TRY(xt_module_set_dtype(out->net, kept.dtype));
     XT_TRY(xt_load(out->net, weights));
     XT_TRY(t5_build(&c, out->net));
-    return model_folder_quantize(FOLDER_T5, out->net, bits);
+    return model_folder_quantize(FOLDER_T5, out->net, kept.made);
 }
 
 static xt_status open_gpt2(const model *m, generate_options *o, const char *weights, const char *dir,
@@ -80,14 +95,12 @@ static xt_status open_gpt2(const model *m, generate_options *o, const char *weig
     if (tokenizer_vocab(out->words) > o->of_model.vocab)
         return xt_status_new(XT_INVALID_ARGUMENT, "the tokenizer has %lld tokens, the model %lld",
                              (long long)tokenizer_vocab(out->words), (long long)o->of_model.vocab);
-    xt_dtype dtype = XT_F32;
-    int bits = 0;
-    if (o->weights) model_weights_named(o->weights, &dtype, &bits);
-    choose_cache(o, dtype, bits);
+    weights_kept kept;
+    XT_TRY(choose_weights(o, dir, XT_F32, &kept));
     out->net = xt_module_new(m->net, &o->of_model);
-    XT_TRY(xt_module_set_dtype(out->net, dtype));
+    XT_TRY(xt_module_set_dtype(out->net, kept.dtype));
     XT_TRY(gpt2_load(out->net, weights));
-    return model_folder_quantize(FOLDER_GPT2, out->net, bits);
+    return model_folder_quantize(FOLDER_GPT2, out->net, kept.made);
 }
 
 /* Whether MODEL is a folder with a config.json. */

@@ -81,7 +81,7 @@ const model *model_folder_kind(const char *name) {
 }
 
 /* --- reading --- */
-static xt_status read_json(const char *path, cJSON **out) {
+xt_status model_read_json(const char *path, cJSON **out) {
     char *text;
     size_t n;
     *out = NULL;
@@ -99,7 +99,7 @@ xt_status model_folder_kind_of(const char *dir, const model **out) {
     cJSON *json;
     if ((size_t)snprintf(path, sizeof path, "%s/config.json", dir) >= sizeof path)
         return xt_status_new(XT_INVALID_ARGUMENT, "the path %.100s... is too long", dir);
-    XT_TRY(read_json(path, &json));
+    XT_TRY(model_read_json(path, &json));
     const char *type = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "model_type"));
     *out = type ? model_folder_kind(type) : NULL;
     cJSON_Delete(json);
@@ -217,8 +217,9 @@ xt_status model_folder_read(const char *name, const char *dir, model_options *o,
     if ((size_t)snprintf(out->dir, sizeof out->dir, "%s", dir) >= sizeof out->dir ||
         (size_t)snprintf(path, sizeof path, "%s/config.json", dir) >= sizeof path)
         return xt_status_new(XT_INVALID_ARGUMENT, "the path %.100s... is too long", dir);
-    XT_TRY(read_json(path, &json));
+    XT_TRY(model_read_json(path, &json));
     xt_status s = check_type(name, path, json);
+    if (!s) s = model_folder_bits(dir, &out->bits);
     if (!s)
         s = out->model == &model_llama  ? read_llama(path, o, out)
             : out->model == &model_gpt2 ? read_gpt2(path, json, o, out)
@@ -292,7 +293,7 @@ xt_status model_folder_say_dtype(const char *dir, xt_dtype dtype) {
     bool changed = false, said_any = false, ok = true;
     if ((size_t)snprintf(path, sizeof path, "%s/config.json", dir) >= sizeof path || access(path, F_OK) != 0)
         return NULL;
-    XT_TRY(read_json(path, &json));
+    XT_TRY(model_read_json(path, &json));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *said = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, names[i]));
         said_any = said_any || said;
@@ -368,13 +369,6 @@ static bool pattern_of(const char *name, size_t n, char *out, size_t size) {
     return (size_t)snprintf(out, size, "%s%.*s%s", plain ? "*." : "", (int)n, name, whole ? "" : ".weight") < size;
 }
 
-static xt_status pending_error(void) {
-    const xt_status e = xt_error();
-    xt_status s = xt_status_new(e ? xt_status_code(e) : XT_INTERNAL, "%s", e ? xt_status_message(e) : "it failed");
-    xt_clear_error();
-    return s;
-}
-
 static xt_status no_target(const model_folder *f, const char *target, size_t n) {
     return xt_status_new(XT_NOT_FOUND,
                          "no linear layer's name fits the target '%.*s'; the model's are %s; all-linear takes all of "
@@ -399,7 +393,7 @@ static xt_status each_target(const model_folder *f, xt_module *net, const char *
         size_t n = strcspn(at, ",");
         char pattern[512];
         bool fits = n && pattern_of(at, n, pattern, sizeof pattern);
-        if (o && fits && !xt_lora_at(XT_HERE, net, pattern, *o)) return pending_error();
+        if (o && fits && !xt_lora_at(XT_HERE, net, pattern, *o)) return model_pending_error();
         if (o && fits) continue;
         bool found = false;
         for (int i = -1; fits && !found && (i = xt_module_next(net, pattern, i + 1)) >= 0;) {
@@ -420,46 +414,4 @@ xt_status model_folder_lora(const model_folder *f, xt_module *net, const char *t
     XT_TRY(each_target(f, net, targets, &o));
     XT_TRY(build_again(f, net));
     return each_target(f, net, targets, NULL);
-}
-
-/* --- weights as integers --- */
-bool model_weights_named(const char *name, xt_dtype *dtype, int *bits) {
-    static const struct {
-        const char *name;
-        xt_dtype dtype; /* XT_DTYPE_NONE: as the files have it */
-        int bits;
-    } rows[] = {{"f32", XT_F32, 0},
-                {"bf16", XT_BF16, 0},
-                {"f16", XT_F16, 0},
-                {"int8", XT_DTYPE_NONE, 8},
-                {"int4", XT_DTYPE_NONE, 4}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcmp(name, rows[i].name) != 0) continue;
-        if (rows[i].dtype != XT_DTYPE_NONE) *dtype = rows[i].dtype;
-        *bits = rows[i].bits;
-        return true;
-    }
-    return false;
-}
-
-xt_status model_folder_quantize(model_folder_form form, xt_module *net, int bits) {
-    static const char *const linear[][4] = {
-        [FOLDER_GPT2] = {"h.*.c_*.weight"},
-        [FOLDER_LLAMA] = {"*_proj.weight", "lm_head.weight"},
-        [FOLDER_T5] = {"*Attention.?.weight", "*.wi*.weight", "*.wo.weight", "lm_head.weight"},
-        [FOLDER_ENCODER] = {NULL}};
-    /* A table that is the output layer too is read whole for each token. Its bits stay 8: few numbers decide a word. */
-    static const char *const tables[] = {
-        [FOLDER_GPT2] = "wte.weight", [FOLDER_LLAMA] = "model.embed_tokens.weight", [FOLDER_T5] = "shared.weight"};
-    bool tied = form != FOLDER_ENCODER && xt_module_next(net, "lm_head.weight", 0) < 0;
-    int n = 0;
-    for (int i = 0; bits && i < 4 && linear[form][i]; i++) {
-        int k = xt_quantize(net, linear[form][i], .bits = bits);
-        if (k < 0) return pending_error();
-        n += k;
-    }
-    if (bits && tied && xt_quantize(net, tables[form], .bits = 8) < 0) return pending_error();
-    return bits && !n ? xt_status_new(XT_INVALID_ARGUMENT,
-                                      "--weights int%d: no linear layer has a multiple of 32 inputs", bits)
-                      : NULL;
 }

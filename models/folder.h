@@ -22,6 +22,7 @@ typedef struct model_folder {
     llama_config llama;
     encoder_folder encoder;
     t5_config t5;
+    int bits; /* of the integers that the files have; 0: they are floats */
     int64_t stop; /* the token that ends a text; -1 = none is said */
     const char *targets; /* layers that LoRA adapts unless others are named, with commas between them */
     const char *all_linear; /* and those within blocks */
@@ -37,6 +38,8 @@ xt_status model_folder_read(const char *name, const char *dir, model_options *o,
 void *model_folder_user(model_folder *f, model_options *o);
 /* The kind that the config.json of a folder says: its "model_type"; NULL where it is none that is known. */
 xt_status model_folder_kind_of(const char *dir, const model **out);
+struct cJSON;
+xt_status model_read_json(const char *path, struct cJSON **out); /* an object; cJSON_Delete */
 /* Builds the module; of a dtype that it was given before. */
 xt_status model_folder_load(model_folder *f, xt_module *net);
 /* The folder is made. Weights lie in shards of at most 5 GB, the other files are those of f; config.json says the dtype
@@ -58,5 +61,10 @@ xt_status model_folder_lora(const model_folder *f, xt_module *net, const char *t
 bool model_weights_named(const char *name, xt_dtype *dtype, int *bits);
 /* The weights of linear layers as integers of so many bits (0: nothing is done), after they were loaded. */
 xt_status model_folder_quantize(model_folder_form form, xt_module *net, int bits);
+/* Of the integers that a folder's weights are, as its config.json says; 0: floats. Another library's are an error. */
+xt_status model_folder_bits(const char *dir, int *out);
+/* A folder of floats, written anew as integers: the weights into `file`, which is in the folder `to`, in shards of at
+ * most max_shard_size bytes (0: one file), the other files beside it. */
+xt_status model_folder_convert(const char *from, const char *to, const char *file, int bits, int64_t max_shard_size);
 
 #endif

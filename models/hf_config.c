@@ -85,6 +85,22 @@ xt_dtype hf_dtype(hf_config *r) {
     return strcmp(name, "bfloat16") == 0 ? XT_BF16 : strcmp(name, "float16") == 0 ? XT_F16 : XT_F32;
 }
 
+int hf_integer_bits(hf_config *r) {
+    const cJSON *said = hf_found(r, "quantization_config"),
+                *bits = cJSON_GetObjectItemCaseSensitive(said, "bits");
+    const char *method = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(said, "quant_method"));
+    bool ours = method && strcmp(method, "xtrain") == 0;
+    if (ours && cJSON_IsNumber(bits) && (bits->valuedouble == 4 || bits->valuedouble == 8)) return bits->valueint;
+    if (ours)
+        hf_refuse(r, "quantization_config", said, "\"bits\" of 4 or 8");
+    else if (said && !r->failed)
+        r->failed = xt_status_new(XT_UNIMPLEMENTED,
+                                  "\"quantization_config\": weights quantised by \"%.40s\" are not read; take the "
+                                  "model's f32, bf16 or f16 weights (--weights int4 makes integers of them)",
+                                  method ? method : "(none)");
+    return 0;
+}
+
 int64_t hf_stop_token(hf_config *r, int64_t otherwise) {
     const cJSON *e = hf_found(r, "eos_token_id"), *one = cJSON_IsArray(e) ? e->child : e;
     for (const cJSON *k = one; k; k = cJSON_IsArray(e) ? k->next : NULL)

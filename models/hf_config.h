@@ -34,6 +34,9 @@ bool hf_flag(hf_config *r, const char *name, bool otherwise);
 const char *hf_text(hf_config *r, const char *name, const char *otherwise);
 /* The dtype of the weights in the folder, as far as it is said; newer files call it "dtype". */
 xt_dtype hf_dtype(hf_config *r);
+/* 8 or 4: the folder's linear layers are integers, as xtrain convert --weights writes them ("quantization_config");
+ * 0: floats. Other libraries' are an error. */
+int hf_integer_bits(hf_config *r);
 /* "eos_token_id", which ends a text: one number, or the first of a list. */
 int64_t hf_stop_token(hf_config *r, int64_t otherwise);
 

@@ -107,10 +107,8 @@ static void windows(hf_config *r, llama_config *c, bool always) {
 static void unknown(hf_config *r) {
     double part = hf_number(r, "partial_rotary_factor", (hf_range){0, 1, false}, 1);
     if (r->failed) return;
-    if (hf_found(r, "quantization_config"))
-        r->failed = xt_status_new(XT_UNIMPLEMENTED, "\"quantization_config\": quantised weights are not read; take the "
-                                                    "model's f32, bf16 or f16 weights");
-    else if (part != 1)
+    hf_integer_bits(r);
+    if (part != 1 && !r->failed)
         r->failed = xt_status_new(XT_UNIMPLEMENTED, "\"partial_rotary_factor\" is %g; 1 is known", part);
 }
 

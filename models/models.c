@@ -139,3 +139,10 @@ xt_status model_end_step(void) {
     xt_mark_step();
     return model_take_error();
 }
+
+xt_status model_pending_error(void) {
+    const xt_status e = xt_error();
+    xt_status s = xt_status_new(e ? xt_status_code(e) : XT_INTERNAL, "%s", e ? xt_status_message(e) : "it failed");
+    xt_clear_error();
+    return s;
+}

@@ -72,5 +72,6 @@ xt_status model_take_error(void);
 /* The end of a pass, and its error as above. It is looked at before the step ends: one that nobody has looked at ends
  * the program then, and a server goes on. */
 xt_status model_end_step(void);
+xt_status model_pending_error(void); /* what a call that gives no status has failed of; it is forgotten */
 
 #endif

@@ -250,8 +250,10 @@ xt_status t5_find_tied(t5_config *c, const char *path) {
     xt_load_report r = {0};
     xt_status s = xt_module_build(net, (xt_spec){XT_I64, {1, 1}});
     if (!s) s = xt_load_with(net, path, .strict = XT_OFF, .report = &r);
-    bool there = !s && r.missing == 0;
-    double apart = there ? xt_item(xt_max(xt_abs(
+    bool there = !s && r.missing == 0; /* integers are those of an output layer of its own */
+    bool alike = there && xt_dtype_of(xt_module_find(net, "lm_head.weight")) ==
+                              xt_dtype_of(xt_module_find(net, "shared.weight"));
+    double apart = alike ? xt_item(xt_max(xt_abs(
                                xt_minus(xt_module_find(net, "lm_head.weight"), xt_module_find(net, "shared.weight")))))
                          : 0;
     xt_module_free(net);
@@ -260,7 +262,7 @@ xt_status t5_find_tied(t5_config *c, const char *path) {
         xt_status_free(failed);
     else
         s = failed;
-    c->tied = !there || apart == 0;
+    c->tied = !there || (alike && apart == 0);
     return s;
 }
 

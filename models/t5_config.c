@@ -63,14 +63,12 @@ static void rest(hf_config *r, t5_config *c) {
     c->start = (int64_t)hf_number(r, "decoder_start_token_id", tokens_go, pad);
     c->stop = hf_stop_token(r, 1);
     c->dtype = hf_dtype(r);
+    hf_integer_bits(r);
     if (r->failed) return;
     if (strcmp(type, "t5") != 0 && strcmp(type, "mt5") != 0)
         r->failed = xt_status_new(XT_UNIMPLEMENTED, "the model type \"%.40s\" is not known; t5 and mt5 are", type);
     else if (!hf_flag(r, "is_encoder_decoder", true))
         r->failed = xt_status_new(XT_UNIMPLEMENTED, "\"is_encoder_decoder\" is false; true is known");
-    else if (hf_found(r, "quantization_config"))
-        r->failed = xt_status_new(XT_UNIMPLEMENTED, "\"quantization_config\": quantised weights are not read; take the "
-                                                    "model's f32, bf16 or f16 weights");
     else if (c->start >= c->vocab)
         r->failed = xt_status_new(XT_DATA_LOSS, "\"decoder_start_token_id\" is %lld; \"vocab_size\" is %lld",
                                   (long long)c->start, (long long)c->vocab);

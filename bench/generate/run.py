@@ -129,7 +129,18 @@ def environment(a):
     return dict(os.environ, XT_SUMMARY="off", XT_THREADS=str(a.threads), OMP_NUM_THREADS=str(a.threads))
 
 
+def integers_of(a, where, weights):
+    """The folder with integers in it, as the peer's file has them."""
+    kept = f"{where}-{weights}"
+    if not os.path.exists(os.path.join(kept, "config.json")):
+        subprocess.run([a.xtrain, "convert", where, kept, "--weights", weights], check=True)
+    return kept
+
+
 def ours(a, name, where, weights):
+    if weights.startswith("int"):
+        where = integers_of(a, where, weights)
+
     def run(n, length, times=1):
         """The last of so many texts, one after the other: the first one's prompt waits for the weights to be read."""
         began = time.time()
@@ -261,6 +272,8 @@ def main():
         where = make(name, a.folder)
         if side == "llama.cpp":
             make_gguf(where, WEIGHTS[weights][1])
+        elif side == "xtrain" and weights.startswith("int"):
+            integers_of(a, where, weights)
     for _ in range(0 if a.make else a.rounds):
         gb = bandwidth()
         for name, weights, side in rows:

@@ -1,13 +1,6 @@
-/* What layers get in the place of a weight that quantize.c has made integers of. */
+/* What layers get in the place of a weight that is integers (integers.c). */
 #include "nn/nn.h"
 #include "ops/ops.h"
-
-char *nn_scale_name(const char *weight) {
-    size_t n = strlen(weight) + sizeof "_scale";
-    char *name = base_malloc(n);
-    if (name) snprintf(name, n, "%s_scale", weight);
-    return name;
-}
 
 static ir_value *nibbles(ir_builder *b, ir_value *bytes) {
     const ir_type *t = bytes->type;

@@ -82,9 +82,9 @@ xt_tensor xt_prelu_at(const xt_src *src, xt_module *m, const char *name, xt_tens
 static xt_tensor looked_up(const xt_src *src, xt_module *m, const char *name, xt_tensor indices, int64_t vocab,
                            int64_t dim, int64_t pad) {
     char *full = nn_full_name(m, name, "weight");
-    const nn_entry *e = full ? nn_find(m->root, full) : NULL;
+    const nn_entry *e = full ? nn_integers(src, m->root, full, vocab, dim) : NULL;
     base_free(full);
-    if (e && e->bits) return nn_dequantized_rows(src, m->root, e, vocab, dim, indices);
+    if (e) return nn_dequantized_rows(src, m->root, e, vocab, dim, indices);
     return ops_take(
         src, "xt_embedding",
         nn_tensor(src, m, name, "weight", true, NN_EMBEDDING, (double)pad, XT_F32, 2, (int64_t[]){vocab, dim}),

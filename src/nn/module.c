@@ -454,7 +454,8 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
         base_free(name);
         return t;
     }
-    nn_entry *e = nn_find(m->root, name);
+    nn_entry *e = is_param && rank == 2 ? nn_integers(src, m->root, name, dims[0], dims[1]) : NULL;
+    if (!e) e = nn_find(m->root, name);
     const nn_wish *made = !e && is_param && rank > 0 ? nn_parametrized(m->root, name) : NULL;
     if (made) {
         xt_spectral_norm_opts o = made->spectral;

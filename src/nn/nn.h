@@ -14,7 +14,7 @@ typedef struct nn_entry {
     const ir_type *type;
     bool is_param;
     bool stacked; /* of all blocks of an xt_pipeline: dim 0 counts them, and rules are about the others */
-    int bits; /* of the integers that stand for a weight since xt_quantize; 0: it is itself */
+    int bits; /* of the integers that stand for a weight (integers.c); 0: it is itself */
     src_id src; /* the call that made it */
 } nn_entry;
 /* xt_train and xt_eval on a child are about it and its children; the root's end what was said of children. */
@@ -214,7 +214,15 @@ xt_tensor nn_spectral_normed(const xt_src *src, xt_module *m, const char *layer,
 /* first: how the layer's own weight would begin. */
 xt_tensor nn_orthogonal(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_recipe first,
                         xt_dtype dtype, int rank, const int64_t *dims, const xt_orthogonal_opts *o);
-char *nn_scale_name(const char *weight); /* of the factors beside its integers; base_free */
+/* integers.c: entries of integers, with factors in an entry of their own. Its name; base_free. */
+char *nn_scale_name(const char *weight);
+/* 8 or 4: tensors of these types stand for a weight [rows,columns]; 0: they do not. */
+int nn_integer_bits(const ir_type *q, const ir_type *factors, int64_t rows, int64_t columns);
+/* The entry of that name becomes integers, whose values are taken or stay in their file, and the factors an entry of
+ * their own; false after an error, which is the pending one. */
+bool nn_become_integers(const xt_src *src, nn_root *r, const char *weight, int bits, nn_loaded *q, nn_loaded *factors);
+/* The entry, if the weight is integers, or is about to be made and a loaded file has it so; else NULL. */
+nn_entry *nn_integers(const xt_src *src, nn_root *r, const char *weight, int64_t rows, int64_t columns);
 /* dequantize.c: the weight [dims] that an entry of integers stands for. */
 xt_tensor nn_dequantized(const xt_src *src, const nn_root *r, const nn_entry *e, int rank, const int64_t *dims);
 /* Rows `indices` of such a [vocab,dim]: [...,dim]. The table stays narrow. */

@@ -119,40 +119,25 @@ static xt_status read_weight(const nn_entry *e, rooms *r, const float **out) {
     return NULL;
 }
 
-/* The entry number i becomes integers, and the factors an entry of their own. */
-static xt_status replace(const xt_src *src, nn_root *r, size_t i, const form *q, uint8_t *integers, float *factors) {
-    const ir_type *type = integers_type(q), *scales = ir_tensor(XT_F32, 2, (int64_t[]){q->rows, q->groups});
-    char *name = nn_scale_name(r->entries[i].name);
-    nn_entry more = {.name = name, .type = scales, .src = r->entries[i].src};
-    if (!type || !scales || !name || !nn_list(r, more)) {
-        base_free(name);
-        base_free(integers);
-        base_free(factors);
-        return status_oom(sizeof more, "a quantised weight");
-    }
-    nn_entry *e = &r->entries[i];
-    xt_drop_at(src, e->t);
-    e->t = lazy_state_take(src, LAZY_BUFFER, e->name, type->dtype, 3, type->dims, integers);
-    e->type = type;
-    e->is_param = false;
-    e->bits = q->bits;
-    r->entries[r->n - 1].t = lazy_state_take(src, LAZY_BUFFER, name, XT_F32, 2, scales->dims, factors);
-    return NULL;
-}
-
 static xt_status quantize(const xt_src *src, nn_root *r, size_t i, const xt_quantize_opts *o, rooms *memory) {
     const nn_entry *e = &r->entries[i];
     form q = {o->bits, e->type->dims[0], e->type->dims[1] / o->block_size, o->block_size};
     const float *w = NULL;
-    xt_status s = read_weight(e, memory, &w);
+    XT_TRY(read_weight(e, memory, &w));
     int64_t groups = q.rows * q.groups, bytes = q.bits == 8 ? q.group : q.group / 2;
-    uint8_t *integers = s ? NULL : base_malloc((size_t)(groups * bytes) + 1);
-    float *factors = s ? NULL : base_malloc(((size_t)groups + 1) * sizeof *factors);
-    if (!s && (!integers || !factors)) s = status_oom((size_t)(groups * bytes), e->name);
-    for (int64_t k = 0; k < groups && !s; k++) quantize_group(&q, w + k * q.group, &factors[k], integers + k * bytes);
-    if (!s) return replace(src, r, i, &q, integers, factors);
-    base_free(integers);
-    base_free(factors);
+    uint8_t *integers = base_malloc((size_t)(groups * bytes) + 1);
+    float *factors = base_malloc(((size_t)groups + 1) * sizeof *factors);
+    nn_loaded narrow = {.type = integers_type(&q), .data = integers},
+              scales = {.type = ir_tensor(XT_F32, 2, (int64_t[]){q.rows, q.groups}), .data = factors};
+    xt_status s = NULL;
+    if (!integers || !factors || !narrow.type || !scales.type)
+        s = status_oom((size_t)(groups * bytes), e->name);
+    else {
+        for (int64_t k = 0; k < groups; k++) quantize_group(&q, w + k * q.group, &factors[k], integers + k * bytes);
+        if (!nn_become_integers(src, r, e->name, q.bits, &narrow, &scales)) s = status_clone(lazy_pending());
+    }
+    base_free(narrow.data);
+    base_free(scales.data);
     return s;
 }
 

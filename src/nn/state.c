@@ -220,9 +220,28 @@ static const ir_type *type_of(const load *l, const char *name, const st_entry *i
                                                     : ir_tensor(in->dtype, (size_t)in->rank, in->dims);
 }
 
+/* The bits that the file has a weight of the module in, if it has it as integers and factors; else 0. */
+static int narrower(const load *l, const nn_entry *e, const st_entry *in) {
+    if (e->bits || !e->is_param || e->type->rank != 2 || lazy_spmd()) return 0;
+    char *name = nn_scale_name(e->name);
+    const st_entry *factors = name ? map_get(l->found, name, strlen(name)) : NULL;
+    int bits = factors ? nn_integer_bits(type_of(l, e->name, in), type_of(l, name, factors), e->type->dims[0],
+                                         e->type->dims[1])
+                       : 0;
+    base_free(name);
+    return bits;
+}
+
+/* Is it of the factors that a weight of the module would have as integers? */
+static bool may_be_factors(const nn_root *r, const char *name) {
+    const char *end = strrchr(name, '_');
+    uintptr_t at = end && strcmp(end, "_scale") == 0 ? (uintptr_t)map_get(r->by_name, name, (size_t)(end - name)) : 0;
+    return at && r->entries[at - 1].is_param;
+}
+
 static xt_status type_differs(const load *l, const nn_entry *e, const st_entry *in) {
     const ir_type *t = type_of(l, e->name, in);
-    if (nn_converts(t, e->type)) return NULL;
+    if (nn_converts(t, e->type) || narrower(l, e, in)) return NULL;
     str text = STR_INIT;
     if (t) ir_type_print(t, &text);
     str_append(&text, " in the file, ");
@@ -248,7 +267,7 @@ static xt_status check(load *l) {
         const char *own = name_in_module(within_child, l->prefix);
         if (!own) continue;
         snprintf(name, sizeof name, "%s%s", l->child, own);
-        if (r->n && !l->waits && nn_is_new(r, name))
+        if (r->n && !l->waits && nn_is_new(r, name) && !may_be_factors(r, name))
             tell(l, &l->report->unexpected, '+', own);
         else if (map_get(l->found, name, strlen(name)))
             return status_new(XT_INVALID_ARGUMENT, NULL, "%s: by the rules two of its tensors are called %s", l->path,
@@ -428,15 +447,29 @@ static xt_status keep_for_later(load *l) {
     return NULL;
 }
 
+/* The entry gets the integers and factors of the file. */
+static xt_status write_integers(const load *l, const char *weight, int bits, nn_loaded *q) {
+    char *name = nn_scale_name(weight);
+    if (!name) return status_oom(strlen(weight), weight);
+    bool done = nn_become_integers(l->src, l->r, weight, bits, q, map_get(l->values, name, strlen(name)));
+    nn_loaded_free(map_remove(l->values, name, strlen(name)));
+    base_free(name);
+    return done ? NULL : status_clone(lazy_pending());
+}
+
 /* All are converted before the first is written. */
 static xt_status write_values(const load *l) {
     for (int writing = 0; writing < 2; writing++)
         for (size_t i = 0; i < l->r->n; i++) {
             const nn_entry *e = &l->r->entries[i];
             nn_loaded *v = map_get(l->values, e->name, strlen(e->name));
+            const st_entry *in = v ? map_get(l->found, e->name, strlen(e->name)) : NULL;
+            int bits = in ? narrower(l, e, in) : 0;
             lazy_source from;
-            if (!v || (!writing && !v->data)) continue;
-            if (!writing)
+            if (!v || (!writing && (!v->data || bits))) continue;
+            if (bits)
+                XT_TRY(write_integers(l, e->name, bits, v));
+            else if (!writing)
                 XT_TRY(nn_convert(v, e->type));
             else if (v->data)
                 XT_TRY(lazy_state_write(e->t, v->data, ir_type_bytes(v->type)));

@@ -1,6 +1,7 @@
 #!/bin/bash
-# --weights int8|int4: a model whose linear layers are integers says what the model of f32 says whose weights are the
-# numbers that those integers stand for, and adapters over it learn as they do there.
+# --weights int8|int4, and folders that xtrain convert --weights wrote: a model whose linear layers are integers says
+# what the model of f32 says whose weights are the numbers that those integers stand for, and adapters over it learn as
+# they do there.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -132,6 +133,11 @@ while read -r kind command counted steps data; do
     # SGD: Adam's first steps make a number of either sign of what is rounding.
     train="$judge --steps $steps --optimizer sgd --optimizer.lr 0.1 --lora r=4 --lora-targets all-linear"
     for w in int8 int4; do
+        run convert $kind $kind-$w-kept --weights $w
+        check "$kind, $w: a folder of integers is written" [ $? = 0 ]
+        check "$kind, $w: which config.json says" grep -q '"bits":.*'${w#int} $kind-$w-kept/config.json
+        check "$kind, $w: it is narrower" \
+            [ $(($(stat -c %s $kind-$w-kept/model.safetensors) * 2)) -lt "$(stat -c %s $kind/model.safetensors)" ]
         for prompt in 丁 丂七丄丅丆万丈三上下丌不与丐丑丒专且丕世丗丘丙业丛东丝丞; do
             say="--prompt $prompt --temperature 0 --ignore-eos --tokens 30"
             # shellcheck disable=SC2086
@@ -140,6 +146,9 @@ while read -r kind command counted steps data; do
             "$XTRAIN" generate ./$kind --weights $w $say >out 2>/dev/null
             check "$kind, $w: the text behind ${#prompt} tokens is that of f32" \
                 [ "$(head -n 1 out)" = "$(head -n 1 text)" ]
+            # shellcheck disable=SC2086
+            "$XTRAIN" generate ./$kind-$w-kept $say >out 2>/dev/null
+            check "$kind, $w: that of the folder of integers too" [ "$(head -n 1 out)" = "$(head -n 1 text)" ]
         done
         # shellcheck disable=SC2086
         run fit $command --init $kind --weights $w $train --output $kind-$w-adapter
@@ -154,6 +163,14 @@ while read -r kind command counted steps data; do
         # shellcheck disable=SC2086
         run validate $command --init $kind --weights $w --adapter $kind-$w-adapter $judge
         check "$kind, $w: the loss is that over f32: $(loss), $reference" near "$(loss)" "$reference"
+        wanted=$(loss)
+        # shellcheck disable=SC2086
+        run validate $command --init $kind-$w-kept --adapter $kind-$w-adapter $judge
+        check "$kind, $w: and just that over the folder of integers: $(loss)" [ "$(loss)" = "$wanted" ]
+        # shellcheck disable=SC2086
+        run fit $command --init $kind-$w-kept $train --output $kind-$w-kept-adapter
+        check "$kind, $w: where the same adapters are learnt" \
+            cmp $kind-$w-adapter/adapter_model.safetensors $kind-$w-kept-adapter/adapter_model.safetensors
         # shellcheck disable=SC2086
         run validate $command --init $kind-$w --adapter $kind-$w-adapter $judge
         check "$kind, $w: the adapter fits the f32 model: $(loss)" near "$(loss)" "$reference"
@@ -170,6 +187,22 @@ tied llama 71744.parameters,.7424 30 notes.txt --seq 16
 gpt2 gpt2 114944.parameters,.8192 30 notes.txt --seq 16
 t5 t5 168256.parameters,.17408 30 pairs.jsonl
 KINDS
+run convert llama pieces --weights int8 --max-shard-size 20KB
+check "integers in shards" [ "$?$(test -s pieces/model.safetensors.index.json && echo 1)" = 01 ]
+say="--prompt 丁 --temperature 0 --ignore-eos --tokens 30"
+# shellcheck disable=SC2086
+for dir in pieces llama-int8-kept; do "$XTRAIN" generate ./$dir $say 2>/dev/null | head -n 1 >text-$dir; done
+check "which are read as well" cmp text-pieces text-llama-int8-kept
+failed() { # text arguments...: not of their form
+    local said=$1
+    shift
+    run "$@"
+    check "$* fails" [ "$?$(grep -c -- "$said" out)" = 11 ]
+}
+failed 'integers of 8 bits already' convert llama-int8-kept twice --weights int4
+failed 'has weights of int8; --weights int4' generate ./llama-int8-kept --prompt 丁 --weights int4
+sed 's/"quant_method":.*,/"quant_method": "gptq",/' llama-int8-kept/config.json >pieces/config.json
+failed 'quantised by "gptq" are not read' generate ./pieces --prompt 丁
 refused() { # text arguments...
     local said=$1
     shift
@@ -178,4 +211,9 @@ refused() { # text arguments...
 }
 refused 'weights is int8 or int4' fit llama --init llama --weights bf16 --lora r=2 --data notes.txt
 refused 'weights is for --lora' fit llama --init llama --weights int8 --data notes.txt
+refused 'weights of int8, which are not trained' fit llama --init llama-int8-kept --data notes.txt
+refused 'weights of int8, --weights asks' fit llama --init llama-int8-kept --weights int4 --lora r=2 --data notes.txt
+refused 'weights is int8 or int4' convert llama narrow --weights bf16
+refused 'with --max-shard-size alone' convert llama narrow --weights int8 --dtype bf16
+refused 'for two folders' convert llama narrow.safetensors --weights int8
 finish

@@ -148,7 +148,7 @@ static void what_is_not_known(void **state) {
                                       {"tied", "is_encoder_decoder", "false", "is_encoder_decoder"},
                                       {"tied", "decoder_start_token_id", "23", "decoder_start_token_id"},
                                       {"tied", "eos_token_id", "\"x\"", "eos_token_id"},
-                                      {"tied", "quantization_config", "{}", "quantised weights are not read"},
+                                      {"tied", "quantization_config", "{}", "weights quantised by \"(none)\" are not read"},
                                       {"gated", "model_type", "\"longt5\"", "\"longt5\" is not known"}};
     configs_refused(rows, BASE_COUNT(rows), read_any);
 }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include <xtrain/xtrain.h>
@@ -216,6 +217,62 @@ static void adapters_learn(void **state) {
         }
 }
 
+/* --- in files --- */
+enum { WORDS = 40, WIDTH = 64 };
+static xt_tensor tied(xt_module *m, xt_tensor tokens, void *user) {
+    (void)user;
+    xt_tensor x = xt_embedding(m, "words", tokens, WORDS, WIDTH);
+    x = xt_add(x, xt_linear(m, "fc", xt_linear(m, "odd", x, 33), WIDTH)); /* rows of 33 stay what they are */
+    return xt_matmul(x, xt_transpose(xt_param(m, "words.weight", "normal", 1, XT_F32, WORDS, WIDTH), 0, 1));
+}
+
+static void say(xt_module *m, float *out, size_t size) {
+    int64_t tokens[] = {3, 39, 0, 7};
+    xt_eval(m);
+    xt_no_grad_begin();
+    if (!xt_read(xt_forward(m, xt_from_array(tokens, XT_I64, 4)), out, size)) fail_msg("%s", take_message());
+    xt_no_grad_end();
+    xt_mark_step();
+}
+
+/* A module that was quantised and saved is so again where it is loaded: in front of its first pass, into weights that
+ * are there, and into integers; of another module's wide file nothing is left. */
+static void files_keep_integers(void **state) {
+    (void)state;
+    char path[4096];
+    const char *dir = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/quantised-%ld.safetensors", dir ? dir : "/tmp", (long)getpid());
+    for (int bits = 8; bits >= 4; bits -= 4) {
+        float want[4 * WORDS], got[4 * WORDS];
+        xt_seed(1);
+        xt_module *m = xt_module_new(tied, NULL);
+        assert_null(xt_module_build(m, (xt_spec){XT_I64, {4}}));
+        assert_int_equal(xt_quantize(m, "*.weight", .bits = bits), 2);
+        int tensors = xt_module_tensors(m);
+        say(m, want, sizeof want);
+        assert_null(xt_save(m, path));
+        for (int how = 0; how < 4; how++) {
+            xt_seed(2);
+            xt_module *other = xt_module_new(tied, NULL);
+            if (how > 0) assert_null(xt_module_build(other, (xt_spec){XT_I64, {4}}));
+            if (how == 2) assert_int_equal(xt_quantize(other, "*.weight", .bits = bits), 2);
+            if (how == 3) say(other, got, sizeof got);
+            xt_status s = xt_load(other, path);
+            if (s) fail_msg("%d bits, %d: %s", bits, how, xt_status_message(s));
+            say(other, got, sizeof got);
+            for (size_t i = 0; i < BASE_COUNT(want); i++)
+                if (memcmp(&want[i], &got[i], sizeof *got) != 0)
+                    fail_msg("%d bits, %d: number %zu is %g, was %g", bits, how, i, (double)got[i], (double)want[i]);
+            assert_int_equal(xt_module_tensors(other), tensors);
+            assert_false(xt_module_tensor_is_param(other, xt_module_next(other, "words.weight", 0)));
+            assert_null(xt_save(other, path)); /* and again */
+            xt_module_free(other);
+        }
+        xt_module_free(m);
+    }
+    assert_int_equal(unlink(path), 0);
+}
+
 /* --- orders of calls --- */
 typedef struct told {
     char text[4096];
@@ -266,6 +323,6 @@ static int end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(weights_are_near), cmocka_unit_test(what_fits),
                                        cmocka_unit_test(refusals_change_nothing), cmocka_unit_test(adapters_learn),
-                                       cmocka_unit_test(what_comes_behind)};
+                                       cmocka_unit_test(files_keep_integers), cmocka_unit_test(what_comes_behind)};
     return cmocka_run_group_tests(tests, NULL, end);
 }
