@@ -68,9 +68,9 @@ static bool same_folder(const char *a, const char *b) {
 /* What is wrong with the options; NULL: nothing. */
 static const char *refuse(const char *weights, int bits, bool folders, const xt_convert_opts *o, bool dtype) {
     bool others = dtype || o->rename || o->keep || o->leave_out || o->transposed || o->unstacked || o->merge;
-    return !weights ? NULL
-           : !bits  ? "--weights is int8 or int4 (floats: --dtype)"
-           : others ? "--weights goes with --max-shard-size alone; convert twice"
+    return !weights   ? NULL
+           : !bits    ? "--weights is int8 or int4 (floats: --dtype)"
+           : others   ? "--weights goes with --max-shard-size alone; convert twice"
            : !folders ? "--weights is for two folders: a model's, with a config.json, and another"
                       : NULL;
 }

@@ -25,7 +25,8 @@ static void choose_cache(generate_options *o, xt_dtype weights, int bits) {
     if (o->kv_cache) model_weights_named(o->kv_cache, &o->of_model.kept, &none);
 }
 
-/* What weights are in memory: floats of a dtype, or integers of so many bits, of which `made` are made of the file's. */
+/* What weights are in memory: floats of a dtype, or integers of so many bits, of which `made` are made of the file's.
+ */
 typedef struct weights_kept {
     xt_dtype dtype;
     int made;

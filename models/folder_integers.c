@@ -1,5 +1,6 @@
 /* Models whose linear layers' weights are integers of 8 or 4 bits: made so when they are loaded, or read from a folder
- * that `xtrain convert --weights` wrote. Its config.json says so where Hugging Face's does, in "quantization_config". */
+ * that `xtrain convert --weights` wrote. Its config.json says so where Hugging Face's does, in "quantization_config".
+ */
 #include "models/folder.h"
 
 #include <stdio.h>
@@ -76,11 +77,11 @@ static xt_status say_bits(const char *dir, int bits) {
     XT_TRY(model_read_json(path, &json));
     cJSON_DeleteItemFromObjectCaseSensitive(json, "quantization_config");
     cJSON *said = cJSON_AddObjectToObject(json, "quantization_config");
-    bool ok = said && cJSON_AddStringToObject(said, "quant_method", "xtrain") &&
-              cJSON_AddNumberToObject(said, "bits", bits);
+    bool ok =
+        said && cJSON_AddStringToObject(said, "quant_method", "xtrain") && cJSON_AddNumberToObject(said, "bits", bits);
     char *text = ok ? cJSON_Print(json) : NULL;
-    xt_status s = text ? xt_write_file(path, text, strlen(text))
-                       : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for %s", path);
+    xt_status s =
+        text ? xt_write_file(path, text, strlen(text)) : xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for %s", path);
     cJSON_free(text);
     cJSON_Delete(json);
     return s;
@@ -95,8 +96,10 @@ xt_status model_folder_convert(const char *from, const char *to, const char *fil
     if (f.bits)
         return xt_status_new(XT_INVALID_ARGUMENT, "%s: the weights are integers of %d bits already", from, f.bits);
     if (f.form == FOLDER_ENCODER)
-        return xt_status_new(XT_UNIMPLEMENTED, "%s: an encoder's weights are not made integers; those of llama's "
-                             "family, gpt2 and t5 are", from);
+        return xt_status_new(XT_UNIMPLEMENTED,
+                             "%s: an encoder's weights are not made integers; those of llama's "
+                             "family, gpt2 and t5 are",
+                             from);
     xt_module *net = xt_module_new(f.model->net, model_folder_user(&f, &o));
     xt_dtype dtype = f.form == FOLDER_LLAMA ? f.llama.dtype : f.form == FOLDER_T5 ? f.t5.dtype : XT_F32;
     xt_status s = xt_module_set_dtype(net, dtype); /* what does not become integers stays as it is */

@@ -86,8 +86,7 @@ xt_dtype hf_dtype(hf_config *r) {
 }
 
 int hf_integer_bits(hf_config *r) {
-    const cJSON *said = hf_found(r, "quantization_config"),
-                *bits = cJSON_GetObjectItemCaseSensitive(said, "bits");
+    const cJSON *said = hf_found(r, "quantization_config"), *bits = cJSON_GetObjectItemCaseSensitive(said, "bits");
     const char *method = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(said, "quant_method"));
     bool ours = method && strcmp(method, "xtrain") == 0;
     if (ours && cJSON_IsNumber(bits) && (bits->valuedouble == 4 || bits->valuedouble == 8)) return bits->valueint;

@@ -211,10 +211,10 @@ XT_API int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bo
  * of linear layers and embeddings in a model that is not trained any more, in front of functions compiled with it: the
  * integers (under the weight's name) and the factors (.._scale) are no parameters. An embedding widens the rows that it
  * looks up; an output layer tied to it asks for the weight by xt_param, which gives the product too.
- * Matrices whose rows are no whole number of blocks stay. xt_save writes integers and factors, and xt_load of such a file
- * makes them of a module's weights, so that a start costs no more than reading them (xtrain convert --weights). Gives the number of weights that became integers; -1 after an
- * error, of numbers that are not finite too. Waits for the device.
- *     xt_quantize(net, "*_proj.weight", .bits = 4); */
+ * Matrices whose rows are no whole number of blocks stay. xt_save writes integers and factors, and xt_load of such a
+ * file makes them of a module's weights, so that a start costs no more than reading them (xtrain convert --weights).
+ * Gives the number of weights that became integers; -1 after an error, of numbers that are not finite too. Waits for
+ * the device. xt_quantize(net, "*_proj.weight", .bits = 4); */
 #define XT_DEFAULTS_xt_quantize_opts(is) is(bits, 8) is(block_size, 32)
 XT_DEFAULTS_OF(xt_quantize_opts)
 typedef struct XT_OPTIONS_ xt_quantize_opts {

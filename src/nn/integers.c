@@ -1,5 +1,5 @@
-/* An entry that becomes integers with factors beside it: by xt_quantize, or because a file that is loaded has its weight
- * so, as xt_save writes a module that was quantised. */
+/* An entry that becomes integers with factors beside it: by xt_quantize, or because a file that is loaded has its
+ * weight so, as xt_save writes a module that was quantised. */
 #include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
 

@@ -134,22 +134,23 @@ static void texts_by_the_cache(void **state) {
 
 static void what_is_not_known(void **state) {
     (void)state;
-    static const config_row rows[] = {{"tied", "vocab_size", NULL, "\"vocab_size\" is missing"},
-                                      {"tied", "d_model", "\"8\"", "\"d_model\" is \"8\""},
-                                      {"tied", "d_kv", "0", "\"d_kv\" is 0"},
-                                      {"tied", "num_layers", "-1", "num_layers"},
-                                      {"tied", "relative_attention_num_buckets", "6", "a multiple of 4"},
-                                      {"tied", "relative_attention_max_distance", "4", "more than half"},
-                                      {"tied", "dropout_rate", "1", "dropout_rate"},
-                                      {"tied", "layer_norm_epsilon", "0", "layer_norm_epsilon"},
-                                      {"tied", "feed_forward_proj", "\"gated-mish\"", "\"gated-mish\"; relu, gelu"},
-                                      {"tied", "feed_forward_proj", "3", "\"feed_forward_proj\" is 3"},
-                                      {"tied", "tie_word_embeddings", "1", "tie_word_embeddings"},
-                                      {"tied", "is_encoder_decoder", "false", "is_encoder_decoder"},
-                                      {"tied", "decoder_start_token_id", "23", "decoder_start_token_id"},
-                                      {"tied", "eos_token_id", "\"x\"", "eos_token_id"},
-                                      {"tied", "quantization_config", "{}", "weights quantised by \"(none)\" are not read"},
-                                      {"gated", "model_type", "\"longt5\"", "\"longt5\" is not known"}};
+    static const config_row rows[] = {
+        {"tied", "vocab_size", NULL, "\"vocab_size\" is missing"},
+        {"tied", "d_model", "\"8\"", "\"d_model\" is \"8\""},
+        {"tied", "d_kv", "0", "\"d_kv\" is 0"},
+        {"tied", "num_layers", "-1", "num_layers"},
+        {"tied", "relative_attention_num_buckets", "6", "a multiple of 4"},
+        {"tied", "relative_attention_max_distance", "4", "more than half"},
+        {"tied", "dropout_rate", "1", "dropout_rate"},
+        {"tied", "layer_norm_epsilon", "0", "layer_norm_epsilon"},
+        {"tied", "feed_forward_proj", "\"gated-mish\"", "\"gated-mish\"; relu, gelu"},
+        {"tied", "feed_forward_proj", "3", "\"feed_forward_proj\" is 3"},
+        {"tied", "tie_word_embeddings", "1", "tie_word_embeddings"},
+        {"tied", "is_encoder_decoder", "false", "is_encoder_decoder"},
+        {"tied", "decoder_start_token_id", "23", "decoder_start_token_id"},
+        {"tied", "eos_token_id", "\"x\"", "eos_token_id"},
+        {"tied", "quantization_config", "{}", "weights quantised by \"(none)\" are not read"},
+        {"gated", "model_type", "\"longt5\"", "\"longt5\" is not known"}};
     configs_refused(rows, BASE_COUNT(rows), read_any);
 }
 

@@ -321,8 +321,8 @@ static int end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(weights_are_near), cmocka_unit_test(what_fits),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(weights_are_near),        cmocka_unit_test(what_fits),
                                        cmocka_unit_test(refusals_change_nothing), cmocka_unit_test(adapters_learn),
-                                       cmocka_unit_test(files_keep_integers), cmocka_unit_test(what_comes_behind)};
+                                       cmocka_unit_test(files_keep_integers),     cmocka_unit_test(what_comes_behind)};
     return cmocka_run_group_tests(tests, NULL, end);
 }
