@@ -57,7 +57,7 @@ static void *loc_at(const run_ctx *c, const vprog_loc *l, char *scratch, int64_t
     case LOC_REG: return scratch + l->offset;
     case LOC_IN: return (char *)c->in[l->index] + (l->offset + i) * (int64_t)l->elem;
     case LOC_ONE: return (char *)c->in[l->index] + l->offset * (int64_t)l->elem;
-    default: return (char *)c->out[l->index] + (i - c->out_from) * (int64_t)l->elem;
+    default: return (char *)c->out[l->index] + (l->offset + i - c->out_from) * (int64_t)l->elem;
     }
 }
 
