@@ -77,9 +77,13 @@ static void rows_of(const vprog_source *s, int64_t first, int64_t within, int64_
         first /= s->v.dims[i];
         pos += index[i] * s->v.strides[i];
     }
-    for (int64_t r = 0; r < n; r++) {
-        at[r] = pos;
-        for (int i = outer - 1; i >= 0; i--) {
+    const int64_t width = outer > 0 ? s->v.dims[outer - 1] : n, down = outer > 0 ? s->v.strides[outer - 1] : 0;
+    for (int64_t r = 0, next = outer > 0 ? index[outer - 1] : 0; r < n;) {
+        const int64_t end = width - next < n - r ? r + width - next : n;
+        for (; r < end; r++, pos += down) at[r] = pos;
+        pos -= width * down;
+        next = 0;
+        for (int i = outer - 2; i >= 0; i--) {
             pos += s->v.strides[i];
             if (++index[i] < s->v.dims[i]) break;
             pos -= index[i] * s->v.strides[i];
