@@ -42,6 +42,12 @@ static const char halves[] =
     "%f = stablehlo.broadcast_in_dim %a, dims = [0, 1] : (tensor<8x4xf32>) -> tensor<8x4x1xf32>\n"
     "%g = stablehlo.concatenate %e, %f, dim = 2 : (tensor<8x4x1xf32>, tensor<8x4x1xf32>) -> tensor<8x4x2xf32>\n"
     "return %d, %g : tensor<8x8xf32>, tensor<8x4x2xf32>\n}\n";
+/* Long arrays behind each other are computed where they lie. */
+static const char behind[] =
+    "func.func @main(%a: tensor<1x4096xf32>) -> tensor<2x4096xf32> {\n"
+    "%b = stablehlo.tanh %a : tensor<1x4096xf32>\n"
+    "%c = stablehlo.concatenate %a, %b, dim = 0 : (tensor<1x4096xf32>, tensor<1x4096xf32>) -> tensor<2x4096xf32>\n"
+    "return %c : tensor<2x4096xf32>\n}\n";
 #define IMG "tensor<1x32x4x6xf32>"
 static const char images[] =
     "func.func @main(%x: " IMG ", %w: tensor<32x32x1x1xf32>) -> " IMG " {\n"
@@ -118,6 +124,11 @@ static void concatenations_end_a_loop(void **state) {
     expect_text(&p, "gives n2 (stablehlo.concatenate) tensor<8x8xf32>", true);
     expect_text(&p, "gives n5 (stablehlo.concatenate) tensor<8x4x2xf32>", true);
     expect_text(&p, "gives n0 (stablehlo.tanh)", false);
+    expect_ok(cpu_groups_verify(&p.b), "groups");
+    end(&p);
+    begin(&p, behind);
+    expect_text(&p, "groups of main: 2 ops in 1 loops\n", true);
+    expect_text(&p, "gives n1 (stablehlo.concatenate) tensor<2x4096xf32>", true);
     expect_ok(cpu_groups_verify(&p.b), "groups");
     end(&p);
 }

@@ -182,6 +182,36 @@ static void programs_cut_long_runs(void **state) {
     vprog_free(t);
 }
 
+/* Values in turns of which each has one lie behind each other in the result, so they are written there by what computes
+ * them and no register holds them; a value that has two turns, one as it was loaded, and one that is stored besides. */
+static void one_turn_each(void **state) {
+    (void)state;
+    enum { COUNT = 5003, PARTS = 4 };
+    static float x[COUNT], out[PARTS * COUNT], sum[COUNT];
+    void *in[1] = {x}, *outs[2] = {out, sum};
+    for (int i = 0; i < COUNT; i++) x[i] = (float)(i % 29) / 4;
+    vprog_builder *b = vprog_begin(COUNT);
+    const vprog_source src = {.kind = VPROG_DIRECT, .in = 0, .elem = 4};
+    const int loaded = vprog_load(b, &src, VPROG_F32), minus = vprog_emit(b, VPROG_NEG, VPROG_F32, loaded, -1, -1),
+              twice = vprog_emit(b, VPROG_ADD, VPROG_F32, loaded, loaded, -1);
+    const vprog_part parts[PARTS] = {{minus, XT_F32}, {loaded, XT_F32}, {twice, XT_F32}, {minus, XT_F32}};
+    vprog_interleave(b, PARTS, parts, COUNT, 0);
+    vprog_store(b, twice, 1, XT_F32);
+    vprog *t = NULL;
+    uint64_t in_place[2] = {~UINT64_C(0), 0};
+    assert_null(vprog_finish(b, 2, &t, in_place));
+    assert_int_equal(in_place[0], 0);
+    assert_int_equal(vprog_scratch_bytes(t, 1), 0);
+    cpu_team team = {.threads = 1};
+    assert_null(vprog_run(t, &team, in, outs, NULL));
+    for (int i = 0; i < COUNT; i++) {
+        const float want[PARTS] = {-x[i], x[i], x[i] + x[i], -x[i]};
+        for (int k = 0; k < PARTS; k++) assert_memory_equal(&out[k * COUNT + i], &want[k], sizeof want[k]);
+        assert_memory_equal(&sum[i], &want[2], sizeof want[2]);
+    }
+    vprog_free(t);
+}
+
 /* Folds of x * y + z against simd.h's folds of the same numbers, bit for bit; of all lengths around the registers that
  * they take. Extremes that are 0 or NaN ask for another look, so there it is enough that they say so. */
 static void folds(void **state) {
@@ -256,7 +286,8 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_instruction),      cmocka_unit_test(many_pointers_and_values),
         cmocka_unit_test(programs_cut_long_runs), cmocka_unit_test(folds),
-        cmocka_unit_test(sums_of_integers),       cmocka_unit_test(other_instruction_sets),
+        cmocka_unit_test(sums_of_integers),       cmocka_unit_test(one_turn_each),
+        cmocka_unit_test(other_instruction_sets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

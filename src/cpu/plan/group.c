@@ -47,7 +47,8 @@ bool group_takes_name(cpu_builder *b, const ir_op *op) {
     return g != CPU_NONE && has_room(b, &b->groups[g], op);
 }
 
-/* Long stretches of small arrays are copied from cache to cache by a thunk of their own faster than from registers. */
+/* Long stretches of small arrays are copied from cache to cache by a thunk of their own faster than from registers; but
+ * where each array is one stretch its elements are computed in their place. */
 bool group_takes_turns(cpu_builder *b, const ir_op *op) {
     enum { LONG = 1024, SMALL = 1 << 16 };
     if (!group_is_turns(op) || op->n_in < 2 || op->n_in > VPROG_MOST_PARTS) return false;
@@ -56,7 +57,7 @@ bool group_takes_turns(cpu_builder *b, const ir_op *op) {
     int64_t width = 1;
     for (uint32_t i = (uint32_t)ir_get_int(op, IR_A_dimension, 0); i < want.like->rank; i++)
         width *= want.like->dims[i];
-    if (width >= LONG && want.count < SMALL) return false;
+    if (width >= LONG && width < want.count && want.count < SMALL) return false;
     for (uint32_t i = 0; i < op->n_in; i++) {
         if (op->in[i]->type->count != want.count || want.count <= 0) return false;
         uint32_t g = open_group(b, op->in[i], &want);

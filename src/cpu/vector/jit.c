@@ -146,8 +146,17 @@ static void fold_loop_wide(jit_emitter *e) {
     e->masked = false;
 }
 
+/* Of the registers for pointers that belong to the caller, those that are used; `opcode`: push's or pop's. */
+static void keep_base(jit_emitter *e, uint32_t p, unsigned opcode) {
+    enum { OURS = 4 };
+    if (p < OURS || p >= e->n_ptr) return;
+    if (jit_bases[p] & 8) jit_put(e, 0x41);
+    jit_put(e, opcode | (unsigned)(jit_bases[p] & 7));
+}
+
 static void whole(jit_emitter *e) {
-    JIT_PUT(e, "\x53\x41\x54\x41\x56\x41\x57"); /* push rbx, r12, r14, r15 */
+    enum { PUSH = 0x50, POP = 0x58 };
+    for (uint32_t p = 0; p < JIT_BASES; p++) keep_base(e, p, PUSH);
     for (uint32_t p = 0; p < e->n_ptr && p < JIT_BASES; p++) { /* mov base, [rdi + 8 * p] */
         jit_put(e, jit_bases[p] & 8 ? 0x4c : 0x48);
         jit_put(e, 0x8b);
@@ -165,7 +174,8 @@ static void whole(jit_emitter *e) {
     } else {
         e->wide ? loop_wide(e) : loop_narrow(e);
     }
-    JIT_PUT(e, "\x41\x5f\x41\x5e\x41\x5c\x5b\xc5\xf8\x77\xc3"); /* pop r15, r14, r12, rbx; vzeroupper; ret */
+    for (uint32_t p = JIT_BASES; p-- > 0;) keep_base(e, p, POP);
+    JIT_PUT(e, "\xc5\xf8\x77\xc3"); /* vzeroupper; ret */
     while (e->n % 4 && !e->failed) jit_put(e, 0xcc);
     size_t pool = e->n;
     const uint32_t times = e->wide ? 1 : 8; /* AVX2 reads a whole register of it */

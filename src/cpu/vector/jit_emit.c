@@ -150,6 +150,10 @@ static void load(jit_emitter *e, const jit_source *s, int r) {
 }
 
 void jit_splat(jit_emitter *e, int r, uint32_t bits) {
+    if (bits == 0) { /* without a load */
+        op3r(e, vpxord, r, r, r);
+        return;
+    }
     jit_operand c = jit_const(e, bits);
     c.broadcast = false;
     op3(e, jit_broadcast, r, 0, c);

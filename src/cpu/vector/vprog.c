@@ -200,21 +200,42 @@ static vprog_op storing(xt_dtype memory) {
     return memory == XT_BF16 ? VPROG_STORE_BF16 : memory == XT_F16 ? VPROG_STORE_F16 : VPROG_COPY;
 }
 
-/* What is written in turns is in a register as it will lie in memory. Before place_roots: what this reads of an input
- * no result has been written over. */
+/* A value as it will lie in memory: of an instruction, and with `alone` one that stores nothing yet. -1 without memory.
+ */
+static int kept_value(vprog_builder *b, const vprog_part *p, bool alone) {
+    const ssa_ins def = b->ins[p->value];
+    const uint32_t elem = (uint32_t)xt_dtype_size(p->memory);
+    const vprog_op op = storing(p->memory);
+    if (op == VPROG_COPY && def.fn && def.size == elem && !(alone && def.store_out >= 0)) return p->value;
+    int kept = vprog_emit(b, op, def.type, p->value, -1, -1);
+    if (kept >= 0) b->ins[kept].size = elem;
+    return kept;
+}
+
+/* What is written in turns is in a register until all of a block is there, but where each value has its turn once: then
+ * the values lie one behind the other, and each is written where it goes. Before place_roots: what this reads of an
+ * input no result has been written over. */
 static void place_turns(vprog_builder *b, uint64_t *in_place) {
-    for (size_t t = 0; t < b->n_turns; t++) in_place[b->turns[t].out] = 0;
-    for (size_t k = 0; k < b->n_parts && !b->failed; k++) {
-        const vprog_part p = b->parts[k];
-        const ssa_ins def = b->ins[p.value];
-        const uint32_t elem = (uint32_t)xt_dtype_size(p.memory);
-        const vprog_op op = storing(p.memory);
-        if (op == VPROG_COPY && def.fn && def.size == elem) continue;
-        int kept = vprog_emit(b, op, def.type, p.value, -1, -1);
-        if (kept < 0) return;
-        b->ins[kept].size = elem;
-        b->parts[k].value = kept;
+    size_t n_turns = 0, n_parts = 0;
+    for (size_t i = 0; i < b->n_turns && !b->failed; i++) {
+        vprog_turns t = b->turns[i];
+        const bool once = t.width >= b->count;
+        const size_t first = n_parts;
+        in_place[t.out] = 0;
+        for (size_t k = 0; k < t.n; k++) {
+            vprog_part p = b->parts[t.first + k];
+            p.value = kept_value(b, &p, once);
+            if (p.value < 0) return;
+            if (once)
+                b->ins[p.value].store_out = (int)t.out, b->ins[p.value].store_at = (int64_t)k * t.width;
+            else
+                b->parts[n_parts++] = p;
+        }
+        t.first = first;
+        if (!once) b->turns[n_turns++] = t;
     }
+    b->n_turns = n_turns;
+    b->n_parts = n_parts;
 }
 
 /* Makes results be written where they go: by the instruction that defines them where that is safe for every input they
@@ -331,7 +352,7 @@ static bool give_back(scheduling *c, const ssa_ins *i, size_t end) {
 static void place_result(scheduling *c, size_t i) {
     const ssa_ins *in = &c->b->ins[i];
     if (in->store_out >= 0)
-        c->t->locs[i] = (vprog_loc){LOC_OUT, (uint32_t)in->store_out, in->size, 0};
+        c->t->locs[i] = (vprog_loc){LOC_OUT, (uint32_t)in->store_out, in->size, in->store_at};
     else
         c->t->locs[i] = (vprog_loc){LOC_REG, 0, in->size, reg_get(c->pool, in->size)};
 }

@@ -13,6 +13,7 @@ typedef struct ssa_ins { /* defines value number = its index */
     vprog_type type; /* of the result */
     uint32_t size; /* bytes of a result element; stores: of memory */
     int store_out; /* output this instruction writes, or -1 */
+    int64_t store_at; /* with it, where in the output the loop's first element goes */
     vprog_op op; /* what fn does, and to which type */
     vprog_type of;
 } ssa_ins;
@@ -68,7 +69,7 @@ typedef struct vprog_loc { /* where an operand's block is */
         LOC_ROW /* each row of the loop somewhere else in an input */
     } kind;
     uint32_t index, elem; /* IN, OUT, ONE: which; ROW: which of the sources that are read so; element bytes */
-    int64_t offset; /* REG: bytes into the scratch; IN, ONE: first element */
+    int64_t offset; /* REG: bytes into the scratch; IN, OUT, ONE: first element */
 } vprog_loc;
 typedef struct vprog_ins {
     vprog_fn fn; /* NULL: load of source x, or machine code */

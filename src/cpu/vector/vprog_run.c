@@ -57,16 +57,20 @@ static void *loc_at(const run_ctx *c, const vprog_loc *l, char *scratch, int64_t
     case LOC_REG: return scratch + l->offset;
     case LOC_IN: return (char *)c->in[l->index] + (l->offset + i) * (int64_t)l->elem;
     case LOC_ONE: return (char *)c->in[l->index] + l->offset * (int64_t)l->elem;
-    default: return (char *)c->out[l->index] + (i - c->out_from) * (int64_t)l->elem;
+    default: return (char *)c->out[l->index] + (l->offset + i - c->out_from) * (int64_t)l->elem;
     }
 }
 
 /* --- rows --- */
 enum { MOST_ROWS = 4096 / SHORTEST_ROW + 2 };
-/* The rows that a block is made of: how long each is, and where it begins in each source that is read by rows. */
+/* The rows that a block is made of: how many, how long, and where each begins in each source that is read by rows. */
 typedef struct block_rows {
-    int64_t n, length[MOST_ROWS], at[MOST_ROW_SOURCES][MOST_ROWS];
+    int64_t n, first, others, last; /* lengths; of one row alone the last */
+    int64_t at[MOST_ROW_SOURCES][MOST_ROWS];
 } block_rows;
+static int64_t row_length(const block_rows *b, int64_t r) {
+    return r == b->n - 1 ? b->last : r == 0 ? b->first : b->others;
+}
 
 /* Where rows [first, first + n) of s begin; `within`: elements of the first that the block does not have. */
 static void rows_of(const vprog_source *s, int64_t first, int64_t within, int64_t n, int64_t *at) {
@@ -77,9 +81,13 @@ static void rows_of(const vprog_source *s, int64_t first, int64_t within, int64_
         first /= s->v.dims[i];
         pos += index[i] * s->v.strides[i];
     }
-    for (int64_t r = 0; r < n; r++) {
-        at[r] = pos;
-        for (int i = outer - 1; i >= 0; i--) {
+    const int64_t width = outer > 0 ? s->v.dims[outer - 1] : n, down = outer > 0 ? s->v.strides[outer - 1] : 0;
+    for (int64_t r = 0, next = outer > 0 ? index[outer - 1] : 0; r < n;) {
+        const int64_t end = width - next < n - r ? r + width - next : n;
+        for (; r < end; r++, pos += down) at[r] = pos;
+        pos -= width * down;
+        next = 0;
+        for (int i = outer - 2; i >= 0; i--) {
             pos += s->v.strides[i];
             if (++index[i] < s->v.dims[i]) break;
             pos -= index[i] * s->v.strides[i];
@@ -91,11 +99,10 @@ static void rows_of(const vprog_source *s, int64_t first, int64_t within, int64_
 
 static void find_rows(const vprog *t, int64_t begin, int64_t n, block_rows *out) {
     int64_t within = begin % t->row;
-    out->n = 0;
-    for (int64_t left = n, have = t->row - within; left > 0; have = t->row) {
-        out->length[out->n] = have < left ? have : left;
-        left -= out->length[out->n++];
-    }
+    out->n = (within + n - 1) / t->row + 1;
+    out->first = t->row - within;
+    out->others = t->row;
+    out->last = out->n == 1 ? n : (within + n - 1) % t->row + 1;
     for (size_t k = 0; k < t->n_row_sources; k++)
         rows_of(&t->sources[t->row_sources[k]], begin / t->row, within, out->n, out->at[k]);
 }
@@ -132,14 +139,16 @@ static void run_rows(const run_ctx *c, const vprog_ins *x, char *scratch, int64_
     const uint32_t four[] = {x->d, x->x, x->y, x->z}, *which = x->code ? x->code->ptr : four,
                    n = x->code ? x->code->n_ptr : 4;
     for (uint32_t k = 0; k < n; k++) o[k] = row_operand_of(c, &c->t->locs[which[k]], scratch, begin, rows);
-    for (int64_t r = 0, done = 0; r < rows->n; done += rows->length[r++]) {
+    float *result = x->code && x->code->folds ? (float *)c->out[0] + (begin - c->out_from) / c->t->row : NULL;
+    for (int64_t r = 0, done = 0, length; r < rows->n; r++, done += length) {
+        length = row_length(rows, r);
         void *ptr[SEGMENT_MAX_PTR + 1];
         for (uint32_t k = 0; k < n; k++) ptr[k] = row_place(&o[k], r, done);
-        if (x->code && x->code->folds) ptr[n] = (float *)c->out[0] + (begin + done - c->out_from) / c->t->row;
+        if (result) ptr[n] = result + r;
         if (x->code)
-            x->code->fn(ptr, rows->length[r]);
+            x->code->fn(ptr, length);
         else
-            x->fn(ptr[0], ptr[1], ptr[2], ptr[3], rows->length[r]);
+            x->fn(ptr[0], ptr[1], ptr[2], ptr[3], length);
     }
 }
 
