@@ -121,6 +121,10 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
         base_free(optimizer);
         XT_TRY(kept);
     }
+    char *outline = nn_outline_text(t->net->root);
+    xt_status outlined = outline ? snapshot_add_meta(w, NN_OUTLINE, outline) : status_oom(64, "the network's outline");
+    base_free(outline);
+    XT_TRY(outlined);
     char *config = config_text(t);
     xt_status told = config ? snapshot_add_meta(w, "config", config) : status_oom(64, "the configuration");
     base_free(config);

@@ -41,6 +41,7 @@ xt_status train_module(xt_trainer *t, const xt_task *task) {
     xt_module *before = t->net;
     XT_TRY(find_module(t, task));
     if (t->net != before) XT_TRY(divide(t));
+    nn_loaded_passed(t->net);
     return train_precision_module(t);
 }
 

@@ -3,7 +3,8 @@
 
 resumes.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws a fit whose state is more than weights: layers that
 are frozen, unfrozen or put into another mode in the hooks of some epoch; optimizers that the step steps itself, each
-every few batches, while the others' gradients wait; schedules, early stopping and checkpoints that watch a validation's
+every few batches, while the others' gradients wait, and are clipped by their norm; layers that only some batches or
+later epochs call; norms and adapters that are said once; schedules, early stopping and checkpoints that watch a validation's
 value, which may be long ago; one rank or two. It writes a checkpoint behind every step and epoch. From some of them,
 and from checkpoints of a run that was resumed itself, the fit goes on: weights and rows must be the unbroken one's to
 the bit. On another number of ranks, with the same batch for all of them together, steps, epochs and samples of the rows
@@ -31,7 +32,7 @@ PROGRAM = """#include <math.h>
 enum { N = @samples@ };
 static float x[N][5];
 static int64_t y[N];
-static xt_optimizer *o[3];
+static xt_optimizer *o[4];
 static xt_module *m;
 /* Hooks say that they are called, and what they draw and log is in the rows. */
 static long long calls; /* of hooks, those of the run that is resumed too: in checkpoints */
@@ -71,6 +72,7 @@ static xt_tensor step(xt_module *in, xt_batch b, void *user) {
     xt_tensor out = xt_forward(in, b.x);
     @beside@
     xt_tensor loss = xt_cross_entropy(out, b.y);
+    @alternating@
     xt_log("t", loss, .on_epoch = XT_ON);
     drawn("(step)");
     @manual@
@@ -207,6 +209,42 @@ def drawn_hooks(r, p, epochs):
         p["epoch_start"] += "if (epoch %s %d) %s\n" % (r.choice(["==", "==", ">="]), r.randint(0, epochs - 1), what)
 
 
+SOMETIMES = """if (%s) {
+        xt_module *c = xt_sub(in, "%s", -1);
+        xt_tensor t = xt_tanh(out);
+        %s
+        loss = xt_add(loss, xt_mean(xt_square(xt_minus(xt_linear(c, "%s", t, 2), 1.))));
+    }
+    """
+
+
+def drawn_layers(r, p):
+    """Layers that no pass of the network calls, in some batches or from some epoch on."""
+    layers = ["", "", 't = xt_batch_norm(c, "bn_%s", t);', "t = xt_dropout(c, t, 0.3);"]
+    for k in range(r.choice([0, 0, 1, 1, 2, 3])):
+        window = r.choice([2, 2, 3, 5])
+        when = r.choice(["b.index %% %d == %d" % (window, r.randrange(window)), "b.epoch >= %d" % r.choice([1, 2])])
+        layer = r.choice(layers)
+        p["alternating"] += SOMETIMES % (when, r.choice(["c", "c", "e"]), layer.replace("%s", str(k)), "alt%d" % k)
+
+
+def drawn_makers(r, p, manual):
+    """What makes weights of others: said before the first pass, and adapters in the hook of an epoch."""
+    makers = ['xt_weight_norm(in, "c.alt*.weight");', 'xt_spectral_norm(in, "c.alt*.weight");',
+              'xt_orthogonal(in, "c.alt*.weight");']
+    if not p["before"]:
+        makers += ['xt_spectral_norm(in, "a.fc.weight");', 'xt_weight_norm(in, "b.fc.weight");']
+    if r.random() < 0.3:
+        p["in_configure"] += r.choice(makers)
+    if r.random() < 0.2 and not manual:
+        p["epoch_start"] += 'if (epoch == %d) xt_lora(m, "b.fc.weight", .r = 2), xt_unfreeze(m, "c.*");' % r.choice([1, 2])
+
+
+def step_of_one(r, i, when):
+    clip = "xt_clip_grad_norm(o[%d], %s); " % (i, r.choice(["0.05", "0.3"])) if r.random() < 0.4 else ""
+    return "if (%s) { %sxt_optimizer_step(o[%d]); }\n" % (when, clip, i)
+
+
 def draw(r):
     p = dict.fromkeys(re.findall(r"@(\w+)@", PROGRAM), "")
     epochs = r.choice([3, 4])
@@ -219,6 +257,7 @@ def draw(r):
         [("", ""), ("", ""), (beside % "head", beside % "head"), (beside % "head", ""), ("", beside % "judge"),
          (beside % "head", beside % "judge")])
     options = []
+    drawn_layers(r, p)
     manual = r.random() < 0.5
     p["is_manual"] = "true" if manual else "false"
     if manual:
@@ -227,12 +266,21 @@ def draw(r):
         for i, child in enumerate("abc"):
             p["optimizers"] += "o[%d] = %s;\n" % (i, r.choice(OPTIMIZERS).replace("@", 'xt_sub(in, "%s", -1)' % child))
             window = r.choice([1, 2, 3, 4])
-            p["manual"] += "if (b.index %% %d == %d) xt_optimizer_step(o[%d]);\n" % (window, r.randrange(window), i)
+            p["manual"] += step_of_one(r, i, "b.index %% %d == %d" % (window, r.randrange(window)))
+        if r.random() < 0.5:  # whose layer is called once in each window, some batches before its step
+            p["n"] = 4
+            p["optimizers"] += "o[3] = %s;\n" % r.choice(OPTIMIZERS).replace("@", 'xt_sub(in, "d", -1)')
+            window = r.choice([2, 3, 4])
+            call, step = sorted(r.sample(range(window), 2))
+            p["alternating"] += SOMETIMES % ("b.index %% %d == %d" % (window, call), "d", "", "only")
+            p["manual"] += step_of_one(r, 3, "b.index %% %d == %d" % (window, step))
     else:
         p["n"] = 1
         p["optimizers"] = "o[0] = %s;\n" % r.choice(OPTIMIZERS).replace("@", "in")
         options.append(".accumulate_grad_batches = %d" % r.choice([1, 1, 2]))
+        options.append(".gradient_clip_val = %s" % r.choice(["0", "0.05", "0.3"]))
     drawn_hooks(r, p, epochs)
+    drawn_makers(r, p, manual)
     if manual:  # an optimizer of parameters that are all frozen has no gradient to step with
         for place in "before", "in_configure", "in_fit_start", "epoch_start":
             p[place] = re.sub(r'freeze\(m, "([ab])\.(\*|fc\.weight)"\)', r'freeze(m, "\1.fc.bias")', p[place])
