@@ -490,7 +490,7 @@ void nn_wishes_check(nn_root *r) {
         const nn_wish *w = &r->wishes[r->checked_wishes];
         bool fits = false;
         for (size_t i = 0; i < r->n && !fits; i++) fits = fits_entry(r, w, &r->entries[i]);
-        if (!fits) say_no_match(r, w);
+        if (!fits && !w->again) say_no_match(r, w);
     }
 }
 

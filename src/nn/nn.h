@@ -137,6 +137,7 @@ bool nn_layer_name(const char *name, size_t under, int64_t layer, char *out, siz
 typedef struct nn_wish {
     char *pattern; /* on full names */
     src_id src;
+    bool again; /* of a checkpoint, whose fit has said it: that no name fits is no mistake of this one */
     enum {
         NN_WISH_INIT,
         NN_WISH_FREEZE,
@@ -172,6 +173,9 @@ nn_mark *nn_mark_take(const xt_module *m);
 void nn_mark_free(nn_mark *k);
 bool nn_mark_frozen(const nn_mark *k, const char *name); /* a parameter's full name, also of one that came later */
 nn_mode nn_mark_mode(const nn_mark *k, const xt_module *m);
+/* The wishes from *at on, in order, that freeze or unfreeze what comes later, without those from before the mark; begin
+ * with *at = 0. NULL: there are no more. */
+const nn_wish *nn_mark_next(const nn_mark *k, const struct nn_root *r, size_t *at);
 bool nn_is_training(const xt_module *m, const char *layer); /* that layer of m, which may be a child's name */
 /* The axes over which attention in m divides positions, of the run's mesh; NULL: over none. */
 const char *nn_context_axes(const xt_module *m);

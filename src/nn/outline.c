@@ -97,7 +97,7 @@ static bool say(const xt_src *src, nn_root *r, const cJSON *one, str *told) {
                *of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "of"));
     int what = kind_of(by);
     if (what < 0 || !of || is_said(r, what, of)) return true;
-    nn_wish w = {.pattern = (char *)of, .src = src_intern(src), .what = what};
+    nn_wish w = {.pattern = (char *)of, .src = src_intern(src), .again = true, .what = what};
     if (what == NN_WISH_LORA) {
         w.lora.r = (int64_t)number_in(one, "r", 1, 1 << 16);
         w.lora.alpha = number_in(one, "alpha", -1e30, 1e30);

@@ -175,7 +175,8 @@ struct xt_trainer {
     xt_fit_result result;
     struct nn_mark
         *at_start; /* what was frozen when the fit's hooks of the start were over; NULL: no fit has been there */
-    char *said_frozen, *said_modes; /* of the checkpoint, until they are said again; NULL: none (checkpoint_modes.c) */
+    /* of the checkpoint, until they are said again; NULL: none (checkpoint_modes.c) */
+    char *said_frozen, *said_freezes, *said_modes;
     char *resumed_from; /* the file; NULL when the fit began anew */
     double mfu; /* by the throughput monitor; 0 without one */
 };

@@ -415,7 +415,7 @@ def main():
                 why += resume(folder, "three", ranks, whole, rows, r.choice(again), p)
                 resumed += 1
         alike = "(augment)" not in p["draws"]  # other ranks draw other numbers
-        plain = not p["layer"] and not p["callbacks"] and not p["schedule"] and alike
+        plain = not p["layer"] and not p["alternating"] and not p["callbacks"] and not p["schedule"] and alike
         if not why and plain and files and r.random() < 0.8:
             why += other_ranks(folder, ranks, whole, rows, r.choice(files), p)
             resumed += 1
