@@ -16,10 +16,6 @@ const nn_wish *nn_lora_of(const nn_root *r, const char *name) {
     return NULL;
 }
 
-bool nn_is_lora(const char *name) {
-    return nn_matches("*" NN_LORA_A, name) || nn_matches("*" NN_LORA_B, name);
-}
-
 static bool options_fit(const xt_src *src, const xt_lora_opts *o) {
     if (o->r >= 1 && o->r <= 1 << 16 && isfinite(o->alpha) && o->dropout >= 0 && o->dropout < 1) return true;
     lazy_fail(status_new(XT_INVALID_ARGUMENT, src,

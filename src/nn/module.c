@@ -352,6 +352,10 @@ static xt_status wished(const nn_root *r, const char *name, const ir_type *type,
     return nn_wished(r, one, ir_tensor(type->dtype, type->rank - 1, type->dims + 1), recipe, frozen);
 }
 
+bool nn_is_lora(const char *name) {
+    return nn_matches("*" NN_LORA_A, name) || nn_matches("*" NN_LORA_B, name);
+}
+
 /* Files that must have every tensor have not this one. Adapters of a fit that goes on may be said later than the file
  * was written, and begin as nothing. */
 static bool must_have(const nn_root *r, const char *name) {

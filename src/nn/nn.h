@@ -334,15 +334,16 @@ struct st_file;
 /* xt_load_with for whoever has the file open and has compared its checksums: what was compared is what is loaded,
  * though another file may have the path by now. */
 xt_status nn_load_opened(const xt_src *src, xt_module *m, struct st_file *f, const char *path, xt_load_opts o);
-/* The same of a fit's own file, for a fit that goes on or for a pass: the module has all tensors of the file from here
+/* The same, where what the module does not have yet waits for the layers that take it. */
+xt_status nn_load_waiting(const xt_src *src, xt_module *m, struct st_file *f, const char *path);
+/* outline.c: a fit's own file, for a fit that goes on or for a pass: the module has all tensors of the file from here
  * on, in the file's order, though their layers may be called later, or beside its net; and what makes weights of others
  * there makes them here. */
 xt_status nn_load_checkpoint(const xt_src *src, xt_module *m, struct st_file *f, const char *path, bool resumes);
 void nn_loaded_passed(xt_module *m); /* the pass is over: layers that the checkpoint lacks may be made again */
-/* outline.c: what such a file says of the module beside its values, as metadata; base_free, NULL without memory. */
+/* What such a file says of the module beside its values, as metadata; base_free, NULL without memory. */
 #define NN_OUTLINE "outline"
 char *nn_outline_text(const nn_root *r);
-xt_status nn_outline_make(const xt_src *src, nn_root *r, const char *text, const char *path);
 /* The tensor of that name is made of what waits for it, and waits in the list for the layer that asks. */
 xt_status nn_make_waiting(const xt_src *src, nn_root *r, const char *name, bool is_param, size_t stacked);
 /* No layer has asked for a tensor yet: all that are there wait. */

@@ -3,11 +3,12 @@
  * network from its begin on: what goes over all parameters goes over them in the same order, and what waits for a layer
  * that is called later (gradients, averages, each rank's statistics) is of a tensor that is there.
  *
- * {"dtype": "f32", "tensors": {NAME: KIND}, "made": [{"by": "xt_lora", "of": PATTERN, ...}]}; KIND is -1 for a buffer, 0
- * for a parameter, and of one that an xt_pipeline stacks how much of its name is the blocks' module. */
+ * {"dtype": "f32", "tensors": {NAME: KIND}, "made": [{"by": "xt_lora", "of": PATTERN, ...}]}; KIND is -1 for a buffer,
+ * 0 for a parameter, and of one that an xt_pipeline stacks how much of its name is the blocks' module. */
 #include <cjson/cJSON.h>
 #include <math.h>
 
+#include "format/safetensors.h"
 #include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
 
@@ -116,7 +117,7 @@ static bool say(const xt_src *src, nn_root *r, const cJSON *one, str *told) {
 }
 
 /* Of weights of another dtype the layers' first calls make tensors, in which theirs are converted. */
-xt_status nn_outline_make(const xt_src *src, nn_root *r, const char *text, const char *path) {
+static xt_status make(const xt_src *src, nn_root *r, const char *text, const char *path) {
     cJSON *all = cJSON_Parse(text);
     const cJSON *one, *tensors = cJSON_GetObjectItemCaseSensitive(all, "tensors");
     const char *dtype = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(all, "dtype"));
@@ -135,4 +136,20 @@ xt_status nn_outline_make(const xt_src *src, nn_root *r, const char *text, const
     str_free(&told);
     cJSON_Delete(all);
     return s;
+}
+
+xt_status nn_load_checkpoint(const xt_src *src, xt_module *m, st_file *f, const char *path, bool resumes) {
+    nn_root *r = m->root;
+    XT_TRY(nn_load_waiting(src, m, f, path));
+    const char *outline = st_get_meta(f, NN_OUTLINE);
+    if (outline) XT_TRY(make(src, r, outline, path));
+    r->loaded_path = intern_text(intern(path));
+    r->resumed = resumes;
+    r->told_lacking = false;
+    r->loaded_whole = !resumes;
+    return NULL;
+}
+
+void nn_loaded_passed(xt_module *m) {
+    m->root->loaded_whole = false;
 }

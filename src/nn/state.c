@@ -530,20 +530,8 @@ xt_status nn_load_opened(const xt_src *src, xt_module *m, st_file *f, const char
     return load_opened(src, m, f, path, o, false);
 }
 
-xt_status nn_load_checkpoint(const xt_src *src, xt_module *m, st_file *f, const char *path, bool resumes) {
-    nn_root *r = m->root;
-    XT_TRY(load_opened(src, m, f, path, XT_OPTS(xt_load_opts, ), true));
-    const char *outline = st_get_meta(f, NN_OUTLINE);
-    if (outline) XT_TRY(nn_outline_make(src, r, outline, path));
-    r->loaded_path = intern_text(intern(path));
-    r->resumed = resumes;
-    r->told_lacking = false;
-    r->loaded_whole = !resumes;
-    return NULL;
-}
-
-void nn_loaded_passed(xt_module *m) {
-    m->root->loaded_whole = false;
+xt_status nn_load_waiting(const xt_src *src, xt_module *m, st_file *f, const char *path) {
+    return load_opened(src, m, f, path, XT_OPTS(xt_load_opts, ), true);
 }
 
 xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_load_opts o) {

@@ -54,8 +54,8 @@ xt_tensor nn_made_of_others(const xt_src *src, const nn_root *r, const char *nam
         src, XT_FAILED_PRECONDITION,
         "%s is in %s, and %s at %s makes it of others, which the file does not have: load it as one of them, "
         "xt_load_with(m, path, .rename = \"%s=%.*sparametrizations.%s.%s\"), or leave that call out",
-        name, r->loaded_path ? r->loaded_path : "what was loaded", nn_wish_function(w),
-        src_text(w->src, at, sizeof at), name, layer, name, name + layer, part);
+        name, r->loaded_path ? r->loaded_path : "what was loaded", nn_wish_function(w), src_text(w->src, at, sizeof at),
+        name, layer, name, name + layer, part);
 }
 
 bool nn_parametrization(const xt_src *src, const char *what, const char *layer, const char *leaf, const char *part,

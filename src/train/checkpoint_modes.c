@@ -1,8 +1,8 @@
 /* What a fit has frozen or unfrozen, and which modules it has put into another mode, since its hooks of the start were
  * over: as metadata "frozen", {NAME: true or false}, "freezes", [[PATTERN, true or false], ...] for parameters that are
- * made later, and "modes", [[KEY, ...], MODE] for each module, by the keys that lead to it. A run that resumes says it again behind its own hooks of the start, so that a hook that speaks once
- * ("unfreeze in epoch 5") has spoken. What the program says before the fit is the program's: it is in no file, and may
- * be another one's. */
+ * made later, and "modes", [[KEY, ...], MODE] for each module, by the keys that lead to it. A run that resumes says it
+ * again behind its own hooks of the start, so that a hook that speaks once ("unfreeze in epoch 5") has spoken. What the
+ * program says before the fit is the program's: it is in no file, and may be another one's. */
 #include <cjson/cJSON.h>
 
 #include "nn/nn.h"
@@ -108,8 +108,7 @@ static void say_freezes(const xt_trainer *t, const char *text) {
     cJSON_ArrayForEach(one, all) {
         const char *pattern = cJSON_GetStringValue(cJSON_GetArrayItem(one, 0));
         bool frozen = cJSON_IsTrue(cJSON_GetArrayItem(one, 1));
-        nn_wish w = {
-            .pattern = (char *)pattern, .again = true, .what = frozen ? NN_WISH_FREEZE : NN_WISH_THAW};
+        nn_wish w = {.pattern = (char *)pattern, .again = true, .what = frozen ? NN_WISH_FREEZE : NN_WISH_THAW};
         if (pattern) nn_keep_wish(t->net->root, &w);
     }
     cJSON_Delete(all);

@@ -4,11 +4,11 @@
 resumes.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws a fit whose state is more than weights: layers that
 are frozen, unfrozen or put into another mode in the hooks of some epoch; optimizers that the step steps itself, each
 every few batches, while the others' gradients wait, and are clipped by their norm; layers that only some batches or
-later epochs call; norms and adapters that are said once; schedules, early stopping and checkpoints that watch a validation's
-value, which may be long ago; one rank or two. It writes a checkpoint behind every step and epoch. From some of them,
-and from checkpoints of a run that was resumed itself, the fit goes on: weights and rows must be the unbroken one's to
-the bit. On another number of ranks, with the same batch for all of them together, steps, epochs and samples of the rows
-are, and the weights nearly. What differs is printed with its seed, by which it is tried again."""
+later epochs call; norms and adapters that are said once; schedules, early stopping and checkpoints that watch a
+validation's value, which may be long ago; one rank or two. It writes a checkpoint behind every step and epoch. From
+some of them, and from checkpoints of a run that was resumed itself, the fit goes on: weights and rows must be the
+unbroken one's to the bit. On another number of ranks, with the same batch for all of them together, steps, epochs and
+samples of the rows are, and the weights nearly. What differs is printed with its seed, by which it is tried again."""
 import csv
 import glob
 import hashlib
@@ -237,7 +237,8 @@ def drawn_makers(r, p, manual):
     if r.random() < 0.3:
         p["in_configure"] += r.choice(makers)
     if r.random() < 0.2 and not manual:
-        p["epoch_start"] += 'if (epoch == %d) xt_lora(m, "b.fc.weight", .r = 2), xt_unfreeze(m, "c.*");' % r.choice([1, 2])
+        said = 'if (epoch == %d) xt_lora(m, "b.fc.weight", .r = 2), xt_unfreeze(m, "c.*");'
+        p["epoch_start"] += said % r.choice([1, 2])
 
 
 def step_of_one(r, i, when):
@@ -341,6 +342,12 @@ def checkpoints(folder, runs):
     return sorted(glob.glob(folder + "/" + runs + "/default/version_0/checkpoints/[se][0-9]*.ckpt"))
 
 
+def within(files, p):
+    """From the last file of a fit that early stopping has ended a run trains on."""
+    ended = [e.split()[1] for e in p["events"] if e.startswith("step ")][-1:]
+    return [path for path in files if "early_stopping" not in p["callbacks"] or [step_of(path)] != ended]
+
+
 def differs(whole, rows, got, step):
     """Rows behind the step; those of the step itself may be on either side of the checkpoint."""
     out = []
@@ -403,14 +410,11 @@ def main():
         why = []
         if done.returncode or not whole:
             why.append("exit %d: %s" % (done.returncode, done.stderr[-600:]))
-        files = checkpoints(folder, "whole")
-        if "early_stopping" in p["callbacks"]:  # from the last file of a fit that it has ended a run trains on
-            ended = [e.split()[1] for e in done.events if e.startswith("step ")][-1:]
-            files = [path for path in files if [step_of(path)] != ended]
+        files = within(checkpoints(folder, "whole"), p)
         for path in r.sample(files, min(3, len(files))) if not why else []:
             why += resume(folder, "two", ranks, whole, rows, path, p)
             resumed += 1
-            again = checkpoints(folder, "two")  # of the run that was resumed
+            again = within(checkpoints(folder, "two"), p)  # of the run that was resumed
             if again and not why:
                 why += resume(folder, "three", ranks, whole, rows, r.choice(again), p)
                 resumed += 1
