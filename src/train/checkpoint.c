@@ -3,9 +3,9 @@
  * "xtrain:ranks:NAME" (checkpoint_ranks.c), gradients that wait as "xtrain:gradient:NAME", the newest logged values as
  * "xtrain:values", running means as "xtrain:running:N" and what callbacks have of each rank as
  * "xtrain:callback:CALLBACK:NAME" (checkpoint_running.c), and the rest as metadata: versions, position, seed, the
- * network's outline (nn/outline.c), callbacks' state as JSON. A snapshot copies them to the host, so that the next step may change the device's;
- * checkpoint_writer.c writes it. A later reader may rely on: unknown metadata and unknown "xtrain:" tensors are to be
- * ignored. */
+ * network's outline (nn/outline.c), callbacks' state as JSON. A snapshot copies them to the host, so that the next step
+ * may change the device's; checkpoint_writer.c writes it. A later reader may rely on: unknown metadata and unknown
+ * "xtrain:" tensors are to be ignored. */
 #include "train/checkpoint.h"
 
 #include <cjson/cJSON.h>
