@@ -451,9 +451,8 @@ static xt_status save_last(xt_trainer *t, saver *m) {
 
 static void fit_end(xt_trainer *t, bool ok, void *user) {
     saver *m = user;
-    if (t->at.micro_batches == 0 && !m->o.dirpath && m->dir) {
-        /* The run's folder may go, and the next fit has another; unless an epoch that had its steps already, and its
-         * end only now, is saved there. */
+    if (!train_moved(t) && !m->o.dirpath && m->dir) {
+        /* The run's folder may go, and the next fit has another. */
         xt_status s = checkpoint_wait(t);
         if (s) lazy_fail(s);
         if (rmdir(m->dir) == 0 || !file_exists(m->dir)) {
@@ -463,7 +462,7 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     }
     /* behind an epoch's last step a file may have the epoch's end still to come */
     bool saved = m->saved_step == t->global_step && m->saved_epoch == t->position.epoch;
-    if (!ok || saved || m->o.save_last == XT_OFF || t->at.micro_batches == 0) return;
+    if (!ok || saved || m->o.save_last == XT_OFF || !train_moved(t)) return;
     xt_status s = gather(t, m);
     if (!s) s = world_get()->rank == 0 ? save_last(t, m) : write_own_shard(t, m);
     checkpoint_release(t);

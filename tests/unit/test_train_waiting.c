@@ -319,6 +319,15 @@ static void finished_fits_have_nothing_left(void **state) {
     assert_int_equal(fit(&plain, "again", from, "3batches"), 0);
     says("max_epochs 3 is reached already: nothing to train");
     assert_true(same_files("ended/end", "again/end"));
+    /* a run that has an epoch's end left alone keeps a file behind it */
+    for (int i = 0; i < 2; i++) {
+        snprintf(from, sizeof from, "%s", in_dir(i ? "rest/last.ckpt" : "ended/18.ckpt"));
+        str_clear(&said);
+        assert_int_equal(fit(&plain, i ? "again" : "rest", from, "3batches"), 0);
+        assert_true(i == (strstr(str_cstr(&said), "nothing to train") != NULL));
+        assert_true(i || file_exists(in_dir("rest/last.ckpt")));
+    }
+    assert_true(same_files("ended/end", "again/end"));
 }
 
 int main(void) {
