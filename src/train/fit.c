@@ -57,10 +57,6 @@ static bool sanity(xt_trainer *t, const xt_src *src) {
     return ok;
 }
 
-bool train_moved(const xt_trainer *t) {
-    return t->at.micro_batches > 0 || t->position.epoch != t->begun_epoch;
-}
-
 /* Without a checkpoint callback the end of a run is kept all the same. */
 static void save_last(xt_trainer *t, bool ok) {
     if (!ok || lazy_pending() || t->o.checkpointing == XT_OFF || !train_moved(t)) return;

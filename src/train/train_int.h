@@ -403,7 +403,9 @@ bool fit_epochs(xt_trainer *t, const xt_src *src);
 xt_status train_use(handle_kind kind, const void *p, const char *from);
 xt_status train_use_optimizers(const xt_trainer *t);
 /* The fit has come further than what it began from: by a batch, or by an epoch's end that was all that was left. */
-bool train_moved(const xt_trainer *t);
+static inline bool train_moved(const xt_trainer *t) {
+    return t->at.micro_batches > 0 || t->position.epoch != t->begun_epoch;
+}
 bool train_validate(xt_trainer *t, const xt_src *src); /* one pass over t->val */
 /* One pass over a loader: its values accumulate on the device; the row is on its way when it returns. False with a
  * pending error. */
