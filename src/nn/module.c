@@ -507,9 +507,8 @@ static xt_tensor take_waiting(const xt_src *src, nn_root *r, nn_entry *e, bool i
         e->is_param = is_param;
         nn_shard_entry(r, e);
     }
-    e->waits = e->anew = false;
     e->src = src_intern(src);
-    r->n_waiting--;
+    nn_taken(r, e);
     return e->t;
 }
 
@@ -600,7 +599,7 @@ xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype) {
         return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_set_dtype: a module and a float dtype are needed");
     for (size_t i = 0; i < m->root->n; i++) {
         const nn_entry *e = &m->root->entries[i];
-        if (e->is_param && ir_dtype_is_float(e->type->dtype) && e->type->dtype != dtype &&
+        if (e->is_param && !e->waits && ir_dtype_is_float(e->type->dtype) && e->type->dtype != dtype &&
             !strstr(e->name, "parametrizations.") && !stays_f32(e->name, dtype))
             return status_new(XT_FAILED_PRECONDITION, NULL,
                               "xt_module_set_dtype: %s is %s already; call it before the first pass and "

@@ -27,7 +27,7 @@ static xt_optimizer *o[2];
 
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
-    return xt_tanh(xt_linear(m, "a", x, 5));
+    return xt_tanh(xt_linear(m, "a", x, 8));
 }
 static xt_tensor away(xt_module *m, const char *layer, xt_tensor h) {
     return xt_mean(xt_square(xt_minus(xt_linear(m, layer, xt_detach(h), 2), 1.)));
@@ -36,7 +36,7 @@ static xt_tensor loss_of(xt_module *m, xt_batch b) {
     xt_tensor h = xt_forward(m, b.x), l = xt_mean(xt_square(xt_minus(xt_linear(m, "out", h, 3), .5)));
     if (now.aux) l = xt_add(l, away(m, "aux", h));
     if (now.dtype) {
-        xt_tensor w = xt_param(m, "w", "normal", 1, now.dtype, 5);
+        xt_tensor w = xt_param(m, "w", "normal", 1, now.dtype, 8);
         l = xt_add(l, xt_mean(xt_square(xt_mul(h, xt_cast(w, XT_F32)))));
     }
     return l;
@@ -299,6 +299,36 @@ static void what_is_left_out_is_told(void **state) {
     }
 }
 
+/* What a pass has not called may be made integers, and a setup hook, which comes behind the file, may want another
+ * dtype. */
+static void narrow_setup(xt_module *m, const char *stage, void *user) {
+    (void)user;
+    if (strcmp(stage, "validate") == 0) ok(xt_module_set_dtype(m, XT_BF16));
+}
+static void narrowed_behind_the_file(void **state) {
+    (void)state;
+    assert_int_equal(fit(&aux, "aux", NULL, NULL), 0);
+    double wide = validated(&aux, "aux/last.ckpt");
+    now = plain;
+    xt_trainer *t = TEST_TRAINER(.logger = XT_OFF, .ckpt = in_dir("aux/last.ckpt"));
+    assert_int_equal(xt_validate(t, &task, xt_loader_new(numbers(), .batch = BATCH)), 0);
+    xt_module *m = xt_trainer_module(t);
+    assert_int_equal(xt_quantize(m, "aux.weight", .bits = 8, .block_size = 4), 1);
+    xt_tensor h = xt_forward(m, xt_ones(XT_F32, 2, 4));
+    assert_true(isfinite(xt_item(away(m, "aux", h))));
+    assert_true(xt_mark_step());
+    xt_trainer_free(t);
+    now = aux;
+    xt_task own = task;
+    own.setup = narrow_setup;
+    t = TEST_TRAINER(.logger = XT_OFF, .ckpt = in_dir("aux/last.ckpt"));
+    assert_int_equal(xt_validate(t, &own, xt_loader_new(numbers(), .batch = BATCH)), 0);
+    double v = xt_trainer_metric(t, "v", true);
+    assert_int_equal(xt_dtype_of(xt_module_find(xt_trainer_module(t), "aux.weight")), XT_BF16);
+    if (!(fabs(v - wide) < 1e-2 * wide) || v == wide) fail_msg("%g and %g", v, wide);
+    xt_trainer_free(t);
+}
+
 /* A parameter of another dtype than the file's is made of the file's value. */
 static void other_dtypes(void **state) {
     (void)state;
@@ -337,6 +367,7 @@ int main(void) {
                                        T(what_the_file_lacks),
                                        T(weights_that_a_norm_would_make),
                                        T(what_is_left_out_is_told),
+                                       T(narrowed_behind_the_file),
                                        T(other_dtypes),
                                        T(finished_fits_have_nothing_left)};
     return cmocka_run_group_tests_name("train_waiting", tests, NULL, NULL);
