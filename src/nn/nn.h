@@ -347,8 +347,13 @@ char *nn_outline_text(const nn_root *r);
 /* The tensor of that name is made of what waits for it, and waits in the list for the layer that asks. */
 xt_status nn_make_waiting(const xt_src *src, nn_root *r, const char *name, bool is_param, size_t stacked);
 /* No layer has asked for a tensor yet: all that are there wait. */
-bool nn_is_unmade(const nn_root *r);
-void nn_taken(nn_root *r, nn_entry *e); /* it waits no longer */
+static inline bool nn_is_unmade(const nn_root *r) {
+    return r->n == r->n_waiting;
+}
+static inline void nn_taken(nn_root *r, nn_entry *e) { /* it waits no longer */
+    r->n_waiting -= e->waits;
+    e->waits = e->anew = false;
+}
 /* A tensor of that full name is neither there nor waiting: whoever makes it says how it begins. */
 bool nn_is_new(const nn_root *r, const char *name);
 /* Gives the tensor `name` (full) its value (copied): one that is there has it now, one that is not takes it as what is

@@ -401,15 +401,6 @@ xt_status nn_wait_in(map **where, const char *name, const ir_type *type, const v
     return NULL;
 }
 
-bool nn_is_unmade(const nn_root *r) {
-    return r->n == r->n_waiting;
-}
-
-void nn_taken(nn_root *r, nn_entry *e) {
-    r->n_waiting -= e->waits;
-    e->waits = e->anew = false;
-}
-
 bool nn_is_new(const nn_root *r, const char *name) {
     size_t n = strlen(name);
     return !map_get(r->by_name, name, n) && !(r->loaded && map_get(r->loaded, name, n));
