@@ -7,6 +7,7 @@
 /* --- the list of tensors --- */
 /* Takes tensor i out of the list. */
 static void take_out(const xt_src *src, nn_root *r, size_t i) {
+    nn_taken(r, &r->entries[i]);
     nn_entry gone = r->entries[i];
     map_remove(r->by_name, gone.name, strlen(gone.name));
     memmove(r->entries + i, r->entries + i + 1, (r->n - i - 1) * sizeof *r->entries);

@@ -415,7 +415,7 @@ static bool init_fits(const xt_src *src, const xt_init_opts *o) {
 enum { NAMES_TOLD = 6 };
 
 /* A switch without a default: a wish that is added without its name does not compile under -Wswitch. */
-static const char *wish_function(const nn_wish *w) {
+const char *nn_wish_function(const nn_wish *w) {
     switch (w->what) {
     case NN_WISH_INIT: return "xt_init";
     case NN_WISH_FREEZE: return "xt_freeze";
@@ -435,7 +435,7 @@ static void say_no_match(const nn_root *r, const nn_wish *w) {
         if (!r->entries[i].bits || w->what == NN_WISH_LORA || !nn_matches(w->pattern, r->entries[i].name)) continue;
         if (w->what != NN_WISH_FREEZE) /* which they are */
             log_msg(XT_SEV_WARNING, "%s at %s: \"%s\" fits no parameter; %s is integers since xt_quantize%s",
-                    wish_function(w), src_text(w->src, at, sizeof at), w->pattern, r->entries[i].name,
+                    nn_wish_function(w), src_text(w->src, at, sizeof at), w->pattern, r->entries[i].name,
                     w->what == NN_WISH_THAW ? ", which never learn (xt_lora adapts them)" : ": call this before");
         return;
     }
@@ -446,7 +446,7 @@ static void say_no_match(const nn_root *r, const nn_wish *w) {
         }
     log_msg(XT_SEV_WARNING,
             "%s at %s: no %s name fits \"%s\"; there are %s. It counts for parameters that are made later",
-            wish_function(w), src_text(w->src, at, sizeof at),
+            nn_wish_function(w), src_text(w->src, at, sizeof at),
             w->what == NN_WISH_LORA ? "linear layer's weight has a name that fits; no parameter's" : "parameter's",
             w->pattern, str_cstr(&names));
     str_free(&names);
@@ -490,7 +490,7 @@ void nn_wishes_check(nn_root *r) {
         const nn_wish *w = &r->wishes[r->checked_wishes];
         bool fits = false;
         for (size_t i = 0; i < r->n && !fits; i++) fits = fits_entry(r, w, &r->entries[i]);
-        if (!fits) say_no_match(r, w);
+        if (!fits && !w->again) say_no_match(r, w);
     }
 }
 
@@ -509,7 +509,7 @@ int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *p
     for (size_t i = 0; ok && !r->depth && i < r->n; i++) {
         const nn_entry *e = &r->entries[i];
         if (!e->is_param || !nn_matches(w.pattern, e->name)) continue;
-        xt_status s = draw_again(&w, e);
+        xt_status s = e->waits ? NULL : draw_again(&w, e); /* what a file has is never drawn */
         if (s) lazy_fail(status_at(s, src));
         ok = !s;
         n += ok;
@@ -535,7 +535,7 @@ int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool froz
         news |= lazy_train(src, e->t, !frozen);
         n++;
     }
-    if (news) lazy_note_freeze(src, wish_function(&w), w.pattern);
+    if (news) lazy_note_freeze(src, nn_wish_function(&w), w.pattern);
     if (ok && !n) say_if_built(r, &w);
     base_free(w.pattern);
     return ok ? n : -1;

@@ -44,6 +44,7 @@ bool nn_become_integers(const xt_src *src, nn_root *r, const char *weight, int b
     e->type = type;
     e->is_param = false;
     e->bits = bits;
+    nn_taken(r, e);
     e->t = state_of(src, e->name, type, q);
     f->t = state_of(src, f->name, scales, factors);
     return !lazy_is_error(e->t) && !lazy_is_error(f->t);

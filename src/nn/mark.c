@@ -87,3 +87,28 @@ nn_mode nn_mark_mode(const nn_mark *k, const xt_module *m) {
         if (k->modes[i].m == m) return k->modes[i].mode;
     return NN_AS_PARENT;
 }
+
+static bool freezes(const nn_wish *w) {
+    return w->what == NN_WISH_FREEZE || w->what == NN_WISH_THAW;
+}
+
+/* Wishes that are said again move to the end, so what stands before the first difference is as it was. */
+static size_t first_new(const nn_mark *k, const nn_root *r) {
+    size_t i = 0;
+    for (size_t same = 0; i < r->n_wishes; i++) {
+        const nn_wish *w = &r->wishes[i];
+        if (!freezes(w)) continue;
+        if (same >= k->n || strcmp(k->rules[same].pattern, w->pattern) != 0 ||
+            k->rules[same].frozen != (w->what == NN_WISH_FREEZE))
+            break;
+        same++;
+    }
+    return i;
+}
+
+const nn_wish *nn_mark_next(const nn_mark *k, const nn_root *r, size_t *at) {
+    size_t i = *at > first_new(k, r) ? *at : first_new(k, r);
+    while (i < r->n_wishes && !freezes(&r->wishes[i])) i++;
+    *at = i + 1;
+    return i < r->n_wishes ? &r->wishes[i] : NULL;
+}

@@ -304,7 +304,7 @@ bool nn_list(nn_root *r, nn_entry e) {
     return true;
 }
 
-/* file: that the tensor of e lies in, which the module has none of yet. */
+/* file: that the tensor of e lies in, which no layer has asked for yet. */
 static xt_tensor shape_error(const xt_src *src, const nn_entry *e, const ir_type *type, const char *file) {
     str a = STR_INIT, b = STR_INIT;
     char at[256];
@@ -330,7 +330,10 @@ xt_tensor nn_tensor_of(const xt_module *m, const char *layer, const char *leaf) 
 }
 
 bool nn_has(const xt_module *m, const char *layer, const char *leaf) {
-    return !xt_is_none(nn_tensor_of(m, layer, leaf));
+    char *name = nn_full_name(m, layer, leaf);
+    const nn_entry *e = name ? nn_find(m->root, name) : NULL;
+    base_free(name);
+    return e && !e->waits;
 }
 
 bool nn_is_fused(const xt_module *m, const char *norm) {
@@ -349,6 +352,16 @@ static xt_status wished(const nn_root *r, const char *name, const ir_type *type,
     return nn_wished(r, one, ir_tensor(type->dtype, type->rank - 1, type->dims + 1), recipe, frozen);
 }
 
+bool nn_is_lora(const char *name) {
+    return nn_matches("*" NN_LORA_A, name) || nn_matches("*" NN_LORA_B, name);
+}
+
+/* Files that must have every tensor have not this one. Adapters of a fit that goes on may be said later than the file
+ * was written, and begin as nothing. */
+static bool must_have(const nn_root *r, const char *name) {
+    return (r->loaded_all || r->loaded_whole) && !(r->resumed && nn_is_lora(name));
+}
+
 /* The value a tensor begins with: from the file that was loaded, else as the layer or the user's rule says. It is in
  * memory (`data`; NULL: zeros), or it is made at its first use, where `from` has a function. False after an error,
  * which is *out. */
@@ -361,7 +374,7 @@ static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is
     *from = (lazy_source){0};
     if (l && !nn_converts(l->type, type))
         *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type, l->path);
-    else if (!l && r->loaded_all)
+    else if (!l && must_have(r, name))
         *out = lazy_error(src, XT_NOT_FOUND, "%s %s no tensor %s, which the module needs", r->loaded_path,
                           r->loaded_files > 1 ? "and what was loaded before it hold" : "holds", name);
     else {
@@ -400,34 +413,108 @@ xt_status nn_give_gradient(xt_module *m, const char *name, const ir_type *type, 
     return NULL;
 }
 
-static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, nn_recipe recipe, const ir_type *type) {
+/* Whoever goes on with a fit may have a layer that the fit did not have yet, or had by another name. */
+static void tell_lacking(const xt_src *src, nn_root *r, const char *name) {
+    char at[256];
+    if (!r->resumed || r->told_lacking || (r->loaded && map_get(r->loaded, name, strlen(name)))) return;
+    r->told_lacking = true;
+    log_msg(XT_SEV_INFO,
+            "%s: %s is not in %s, which the fit goes on from: it begins as that of a new layer, and so do others that "
+            "the file does not have",
+            src_text(src_intern(src), at, sizeof at), name, r->loaded_path);
+}
+
+/* The state with the value that it begins with. False after an error, which is *out. */
+static bool make_state(const xt_src *src, nn_root *r, const char *name, bool is_param, nn_recipe recipe,
+                       const ir_type *type, xt_tensor *out) {
     void *data;
     lazy_source from;
     bool frozen;
-    xt_tensor failed;
-    if (!begin_value(src, r, name, is_param, recipe, type, &data, &from, &frozen, &failed)) {
-        base_free(name);
-        return failed;
-    }
+    if (!begin_value(src, r, name, is_param, recipe, type, &data, &from, &frozen, out)) return false;
     lazy_role role = is_param ? LAZY_PARAMETER : LAZY_BUFFER;
-    xt_tensor t = from.fill ? lazy_state_from(src, role, name, type, from)
-                            : lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, data);
-    if (is_param && !frozen && !lazy_is_error(t)) xt_requires_grad_at(src, t, true);
-    if (is_param && !lazy_is_error(t)) nn_take_gradient(r, name, t);
-    nn_entry e = {
-        .name = name, .t = t, .type = type, .is_param = is_param, .stacked = r->stacking > 0, .src = src_intern(src)};
+    *out = from.fill ? lazy_state_from(src, role, name, type, from)
+                     : lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, data);
+    if (is_param && !frozen && !lazy_is_error(*out)) xt_requires_grad_at(src, *out, true);
+    if (is_param && !lazy_is_error(*out)) nn_take_gradient(r, name, *out);
+    return true;
+}
+
+static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, nn_recipe recipe, const ir_type *type,
+                      bool waits) {
+    xt_tensor t;
+    if (!make_state(src, r, name, is_param, recipe, type, &t)) {
+        base_free(name);
+        return t;
+    }
+    nn_entry e = {.name = name,
+                  .t = t,
+                  .type = type,
+                  .is_param = is_param,
+                  .waits = waits,
+                  .stacked = r->stacking,
+                  .src = src_intern(src)};
     nn_shard_entry(r, &e);
     if (lazy_type(t)) handle_settle(r->module);
-    if (nn_list(r, e)) return t;
+    if (nn_list(r, e)) {
+        r->n_waiting += waits;
+        return t;
+    }
     if (lazy_type(t)) xt_drop_at(src, t);
     lazy_fail(status_oom(sizeof e, name));
     base_free(name);
     return t;
 }
 
+xt_status nn_make_waiting(const xt_src *src, nn_root *r, const char *name, bool is_param, size_t stacked) {
+    const nn_loaded *l = r->loaded ? map_get(r->loaded, name, strlen(name)) : NULL;
+    if (!l || nn_find(r, name) || stacked >= strlen(name)) return NULL;
+    char *own = base_strdup(name);
+    if (!own) return status_oom(strlen(name), name);
+    size_t outer = r->stacking;
+    r->stacking = stacked;
+    make(src, r, own, is_param, (nn_recipe){0}, l->type, true);
+    r->stacking = outer;
+    return lazy_pending() ? status_clone(lazy_pending()) : NULL;
+}
+
+/* The waiting value goes through the door of what is loaded, which converts it, or says how it differs. */
+static xt_status let_wait(nn_root *r, const nn_entry *e) {
+    size_t n = ir_type_bytes(e->type);
+    void *data = base_malloc(n + 1);
+    xt_status s = data ? lazy_state_read(e->t, data, n) : status_oom(n, e->name);
+    if (!s) s = nn_wait_in(&r->loaded, e->name, e->type, data);
+    if (!s) ((nn_loaded *)map_get(r->loaded, e->name, strlen(e->name)))->path = r->loaded_path;
+    base_free(data);
+    return s;
+}
+
+/* A layer asks for what waits in the list. Of another dtype than the file's, or of a file before the newest, it is made
+ * anew in its place. */
+static xt_tensor take_waiting(const xt_src *src, nn_root *r, nn_entry *e, bool is_param, nn_recipe recipe,
+                              const ir_type *type) {
+    if (e->anew || e->type != type || e->is_param != is_param) {
+        xt_tensor t, grad = lazy_grad(e->t);
+        xt_status s = e->anew ? NULL : let_wait(r, e);
+        if (s) {
+            lazy_fail(status_at(s, src));
+            return lazy_failed_tensor(src);
+        }
+        if (!make_state(src, r, e->name, is_param, recipe, type, &t)) return t;
+        if (grad.slot && !e->anew && !lazy_is_error(t)) lazy_set_grad(t, xt_cast_at(src, grad, type->dtype));
+        xt_drop_at(src, e->t);
+        e->t = t;
+        e->type = type;
+        e->is_param = is_param;
+        nn_shard_entry(r, e);
+    }
+    e->src = src_intern(src);
+    nn_taken(r, e);
+    return e->t;
+}
+
 /* Matrices of LoRA's beside narrower weights: what they add up is smaller than those tell apart. */
 static bool stays_f32(const char *name, xt_dtype dtype) {
-    return xt_dtype_size(dtype) < 4 && (nn_matches("*" NN_LORA_A, name) || nn_matches("*" NN_LORA_B, name));
+    return xt_dtype_size(dtype) < 4 && nn_is_lora(name);
 }
 
 /* A tensor of the blocks (or, of any name, of the head) of the xt_pipeline that is being recorded. */
@@ -456,7 +543,12 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
     }
     nn_entry *e = is_param && rank == 2 ? nn_integers(src, m->root, name, dims[0], dims[1]) : NULL;
     if (!e) e = nn_find(m->root, name);
-    const nn_wish *made = !e && is_param && rank > 0 ? nn_parametrized(m->root, name) : NULL;
+    const nn_wish *made = (!e || e->waits) && is_param && rank > 0 ? nn_parametrized(m->root, name) : NULL;
+    if (made && !nn_is_new(m->root, name)) {
+        xt_tensor bad = nn_made_of_others(src, m->root, name, made);
+        base_free(name);
+        return bad;
+    }
     if (made) {
         xt_spectral_norm_opts o = made->spectral;
         xt_orthogonal_opts orthogonal = made->orthogonal;
@@ -467,8 +559,12 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
         return what == NN_WISH_SPECTRAL_NORM ? nn_spectral_normed(src, m, layer, leaf, init, a, dtype, rank, dims, &o)
                                              : nn_weight_normed(src, m, layer, leaf, init, a, dtype, rank, dims);
     }
-    if (!e) return make(src, m->root, name, is_param, (nn_recipe){init, .a = a}, type);
+    if (!e) {
+        tell_lacking(src, m->root, name);
+        return make(src, m->root, name, is_param, (nn_recipe){init, .a = a}, type, false);
+    }
     base_free(name);
+    if (e->waits) return take_waiting(src, m->root, e, is_param, (nn_recipe){init, .a = a}, type);
     if (e->bits) return nn_dequantized(src, m->root, e, rank, dims);
     return e->type == type ? e->t : shape_error(src, e, type, NULL);
 }
@@ -503,7 +599,7 @@ xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype) {
         return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_set_dtype: a module and a float dtype are needed");
     for (size_t i = 0; i < m->root->n; i++) {
         const nn_entry *e = &m->root->entries[i];
-        if (e->is_param && ir_dtype_is_float(e->type->dtype) && e->type->dtype != dtype &&
+        if (e->is_param && !e->waits && ir_dtype_is_float(e->type->dtype) && e->type->dtype != dtype &&
             !strstr(e->name, "parametrizations.") && !stays_f32(e->name, dtype))
             return status_new(XT_FAILED_PRECONDITION, NULL,
                               "xt_module_set_dtype: %s is %s already; call it before the first pass and "

@@ -13,7 +13,11 @@ typedef struct nn_entry {
     xt_tensor t; /* a state; none while only the shape is known (building without data) */
     const ir_type *type;
     bool is_param;
-    bool stacked; /* of all blocks of an xt_pipeline: dim 0 counts them, and rules are about the others */
+    bool waits; /* a checkpoint has it, and no layer has asked for it yet */
+    bool anew; /* it waits, and a later checkpoint has none: it begins as its layer says */
+    /* of all blocks of an xt_pipeline: dim 0 counts them, and rules are about the others; so much of its name is their
+     * module. 0: of none */
+    size_t stacked;
     int bits; /* of the integers that stand for a weight (integers.c); 0: it is itself */
     src_id src; /* the call that made it */
 } nn_entry;
@@ -29,7 +33,7 @@ typedef struct nn_kept_mode {
 typedef struct nn_root {
     bool by_mode; /* a layer of it has computed what depends on the mode */
     nn_entry *entries;
-    size_t n, cap;
+    size_t n, cap, n_waiting;
     map *by_name; /* name -> index + 1 */
     map *called; /* layer name -> src_id of its call in this pass, + 1 */
     int64_t called_step, called_sweeps; /* where layers are called without xt_forward: what names in `called` are of */
@@ -39,7 +43,9 @@ typedef struct nn_root {
     const char *loaded_path; /* of the newest file; kept for good. NULL: none */
     int loaded_files; /* that values wait of, or have been taken of */
     map *gradients; /* nn_loaded by name: of parameters that do not exist yet; NULL: none */
-    bool loaded_all; /* every tensor must come from one of them */
+    bool loaded_all; /* every tensor must come from one of them, until the first pass has ended */
+    bool loaded_whole; /* the same until nn_loaded_passed: of a pass with the weights of a checkpoint */
+    bool resumed, told_lacking; /* a fit goes on from loaded_path: a tensor that it lacks is told, once */
     bool loaded_told; /* what nobody took of it */
     int loaded_updates; /* since then, until that */
     struct nn_wish *wishes;
@@ -131,6 +137,7 @@ bool nn_layer_name(const char *name, size_t under, int64_t layer, char *out, siz
 typedef struct nn_wish {
     char *pattern; /* on full names */
     src_id src;
+    bool again; /* of a checkpoint, whose fit has said it: that no name fits is no mistake of this one */
     enum {
         NN_WISH_INIT,
         NN_WISH_FREEZE,
@@ -166,6 +173,9 @@ nn_mark *nn_mark_take(const xt_module *m);
 void nn_mark_free(nn_mark *k);
 bool nn_mark_frozen(const nn_mark *k, const char *name); /* a parameter's full name, also of one that came later */
 nn_mode nn_mark_mode(const nn_mark *k, const xt_module *m);
+/* The wishes from *at on, in order, that freeze or unfreeze what comes later, without those from before the mark; begin
+ * with *at = 0. NULL: there are no more. */
+const nn_wish *nn_mark_next(const nn_mark *k, const struct nn_root *r, size_t *at);
 bool nn_is_training(const xt_module *m, const char *layer); /* that layer of m, which may be a child's name */
 /* The axes over which attention in m divides positions, of the run's mesh; NULL: over none. */
 const char *nn_context_axes(const xt_module *m);
@@ -196,6 +206,9 @@ bool nn_drops(const xt_module *m, double p); /* dropout of that share: m trains,
 uint64_t nn_network(const xt_module *m); /* of the network that m is of; no other ever has it */
 /* The last wish for the parameter `name` (full) that it be made of others in each pass; NULL: it is one itself. */
 const nn_wish *nn_parametrized(const struct nn_root *r, const char *name);
+/* The error of a parameter that a file has, and that the wish makes of others. */
+xt_tensor nn_made_of_others(const xt_src *src, const nn_root *r, const char *name, const nn_wish *w);
+const char *nn_wish_function(const nn_wish *w); /* "xt_freeze" */
 /* A wish of that kind, for parameters that are not there yet; takes its pattern's text from `pattern`. False after an
  * error that names `what`. */
 bool nn_wish_parametrized(const char *what, xt_module *m, const char *pattern, nn_wish w);
@@ -235,6 +248,7 @@ xt_tensor nn_lora_added(const xt_src *src, xt_module *m, const char *layer, xt_t
                         int64_t out);
 bool nn_lora_adapts(const nn_root *r, const char *weight); /* the layer of this weight has matrices */
 double nn_lora_scale(double alpha, int64_t r, bool rslora);
+bool nn_is_lora(const char *name); /* of one of its matrices */
 #define NN_LORA_A "lora_A.weight"
 #define NN_LORA_B "lora_B.weight"
 /* lora_file.c: an adapter's folder, checked: every tensor in it is an A or a B, and each has its other. `layer` is the
@@ -320,9 +334,26 @@ struct st_file;
 /* xt_load_with for whoever has the file open and has compared its checksums: what was compared is what is loaded,
  * though another file may have the path by now. */
 xt_status nn_load_opened(const xt_src *src, xt_module *m, struct st_file *f, const char *path, xt_load_opts o);
-/* The same of a fit's own file: what the module does not have yet waits for the layers that take it, which may be
- * called beside its net. */
-xt_status nn_load_checkpoint(const xt_src *src, xt_module *m, struct st_file *f, const char *path);
+/* The same, where what the module does not have yet waits for the layers that take it. */
+xt_status nn_load_waiting(const xt_src *src, xt_module *m, struct st_file *f, const char *path);
+/* outline.c: a fit's own file, for a fit that goes on or for a pass: the module has all tensors of the file from here
+ * on, in the file's order, though their layers may be called later, or beside its net; and what makes weights of others
+ * there makes them here. */
+xt_status nn_load_checkpoint(const xt_src *src, xt_module *m, struct st_file *f, const char *path, bool resumes);
+void nn_loaded_passed(xt_module *m); /* the pass is over: layers that the checkpoint lacks may be made again */
+/* What such a file says of the module beside its values, as metadata; base_free, NULL without memory. */
+#define NN_OUTLINE "outline"
+char *nn_outline_text(const nn_root *r);
+/* The tensor of that name is made of what waits for it, and waits in the list for the layer that asks. */
+xt_status nn_make_waiting(const xt_src *src, nn_root *r, const char *name, bool is_param, size_t stacked);
+/* No layer has asked for a tensor yet: all that are there wait. */
+static inline bool nn_is_unmade(const nn_root *r) {
+    return r->n == r->n_waiting;
+}
+static inline void nn_taken(nn_root *r, nn_entry *e) { /* it waits no longer */
+    r->n_waiting -= e->waits;
+    e->waits = e->anew = false;
+}
 /* A tensor of that full name is neither there nor waiting: whoever makes it says how it begins. */
 bool nn_is_new(const nn_root *r, const char *name);
 /* Gives the tensor `name` (full) its value (copied): one that is there has it now, one that is not takes it as what is

@@ -254,7 +254,7 @@ static xt_status type_differs(const load *l, const nn_entry *e, const st_entry *
 
 /* With strict the file must hold every tensor of the module and no other; shapes and dtypes must agree always. */
 static xt_status check(load *l) {
-    const nn_root *r = l->r;
+    nn_root *r = l->r;
     for (size_t i = 0; i < st_count(l->f); i++) {
         const st_entry *in = st_at(l->f, i);
         str renamed = STR_INIT;
@@ -267,7 +267,7 @@ static xt_status check(load *l) {
         const char *own = name_in_module(within_child, l->prefix);
         if (!own) continue;
         snprintf(name, sizeof name, "%s%s", l->child, own);
-        if (r->n && !l->waits && nn_is_new(r, name) && !may_be_factors(r, name))
+        if (!nn_is_unmade(r) && !l->waits && nn_is_new(r, name) && !may_be_factors(r, name))
             tell(l, &l->report->unexpected, '+', own);
         else if (map_get(l->found, name, strlen(name)))
             return status_new(XT_INVALID_ARGUMENT, NULL, "%s: by the rules two of its tensors are called %s", l->path,
@@ -276,10 +276,10 @@ static xt_status check(load *l) {
             return status_oom(sizeof(void *), l->path);
     }
     for (size_t i = 0; i < r->n; i++) {
-        const nn_entry *e = &r->entries[i];
+        nn_entry *e = &r->entries[i];
         const st_entry *in = map_get(l->found, e->name, strlen(e->name));
         const char *own = within(e->name, l->child);
-        if (!own) continue;
+        if (!own || (!in && e->waits)) continue;
         if (!in)
             tell(l, &l->report->missing, '-', own);
         else
@@ -416,7 +416,7 @@ xt_status nn_preload(nn_root *r, const char *name, const ir_type *type, const vo
  * have for others of them; but a fit's own file has all that the fit had. */
 static xt_status keep_for_later(load *l) {
     nn_root *r = l->r;
-    const char *path = r->n ? NULL : intern_text(intern(l->path)); /* NULL: nothing waits of it */
+    const char *path = nn_is_unmade(r) ? intern_text(intern(l->path)) : NULL; /* NULL: nothing waits of it */
     size_t at = 0, n;
     const void *name;
     void *entry;
@@ -424,6 +424,9 @@ static xt_status keep_for_later(load *l) {
         map_free(r->loaded, nn_loaded_free);
         r->loaded = NULL;
         r->loaded_files = 0;
+        for (size_t i = 0; i < r->n; i++)
+            r->entries[i].anew =
+                r->entries[i].waits && !map_get(l->found, r->entries[i].name, strlen(r->entries[i].name));
     }
     if (!r->loaded && !(r->loaded = map_new())) return status_oom(sizeof(void *), l->path);
     while (map_next(l->found, &at, &name, &n, &entry)) {
@@ -439,9 +442,9 @@ static xt_status keep_for_later(load *l) {
         nn_loaded_free(old);
     }
     if (!path) return NULL;
+    r->loaded_files += path != r->loaded_path || !r->loaded_files;
     r->loaded_path = path;
-    r->loaded_files++;
-    r->loaded_all = r->n == 0;
+    r->loaded_all = nn_is_unmade(r);
     r->loaded_told = false;
     r->loaded_updates = 0;
     return NULL;
@@ -523,7 +526,7 @@ xt_status nn_load_opened(const xt_src *src, xt_module *m, st_file *f, const char
     return load_opened(src, m, f, path, o, false);
 }
 
-xt_status nn_load_checkpoint(const xt_src *src, xt_module *m, st_file *f, const char *path) {
+xt_status nn_load_waiting(const xt_src *src, xt_module *m, st_file *f, const char *path) {
     return load_opened(src, m, f, path, XT_OPTS(xt_load_opts, ), true);
 }
 
@@ -554,7 +557,16 @@ xt_status(xt_load)(xt_module *m, const char *path) {
 }
 
 void nn_first_pass_ended(nn_root *r) {
-    if (!r->depth && r->n && !lazy_pending()) r->loaded_all = false;
+    if (!r->depth && !nn_is_unmade(r) && !lazy_pending()) r->loaded_all = false;
+}
+
+/* What a checkpoint made and nobody has asked for. */
+static void tell_waiting(const nn_root *r) {
+    size_t first = 0;
+    while (first < r->n && (!r->entries[first].waits || r->entries[first].anew)) first++;
+    if (first < r->n)
+        log_msg(XT_SEV_WARNING, "%s holds %zu tensors that no layer of the module has taken, %s among them",
+                r->loaded_path, r->n_waiting, r->entries[first].name);
 }
 
 /* How many wait of the file, and how many of them up to that place of the map. */
@@ -577,9 +589,10 @@ void nn_loaded_left(nn_root *r) {
     size_t at = 0, n;
     const void *key;
     void *v;
-    if (!r->loaded_path || r->loaded_told || r->loaded_all || !r->n || lazy_pending()) return;
+    if (!r->loaded_path || r->loaded_told || r->loaded_all || nn_is_unmade(r) || lazy_pending()) return;
     r->loaded_told = true;
-    while (map_next(r->loaded, &at, &key, &n, &v)) {
+    tell_waiting(r);
+    while (r->loaded && map_next(r->loaded, &at, &key, &n, &v)) {
         size_t count, before = of_file(r, ((nn_loaded *)v)->path, at, &count);
         if (((nn_loaded *)v)->path && before == 1)
             log_msg(XT_SEV_WARNING, "%s holds %zu tensors that no layer of the module has taken, %.*s among them",

@@ -18,7 +18,7 @@ bool nn_wish_parametrized(const char *what, xt_module *m, const char *pattern, n
     bool ok = w.pattern && nn_keep_wish(m->root, &w);
     for (size_t i = 0; ok && !m->root->depth && i < m->root->n; i++) {
         const nn_entry *e = &m->root->entries[i];
-        if (!e->is_param || !nn_matches(w.pattern, e->name)) continue;
+        if (!e->is_param || e->waits || !nn_matches(w.pattern, e->name)) continue;
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                              "%s: %s is there already; call it before the first pass and xt_module_build", what,
                              e->name));
@@ -43,6 +43,19 @@ const nn_wish *nn_parametrized(const nn_root *r, const char *name) {
         if (makes && nn_matches(w->pattern, name)) return w;
     }
     return NULL;
+}
+
+xt_tensor nn_made_of_others(const xt_src *src, const nn_root *r, const char *name, const nn_wish *w) {
+    const char *leaf = strrchr(name, '.');
+    const char *part = w->what == NN_WISH_WEIGHT_NORM ? "original1" : "original";
+    int layer = leaf ? (int)(leaf - name + 1) : 0;
+    char at[256];
+    return lazy_error(
+        src, XT_FAILED_PRECONDITION,
+        "%s is in %s, and %s at %s makes it of others, which the file does not have: load it as one of them, "
+        "xt_load_with(m, path, .rename = \"%s=%.*sparametrizations.%s.%s\"), or leave that call out",
+        name, r->loaded_path ? r->loaded_path : "what was loaded", nn_wish_function(w), src_text(w->src, at, sizeof at),
+        name, layer, name, name + layer, part);
 }
 
 bool nn_parametrization(const xt_src *src, const char *what, const char *layer, const char *leaf, const char *part,

@@ -56,6 +56,8 @@ optim_param *optim_param_of(xt_optimizer *o, const xt_src *src, int i) {
         if (!VEC_PUSH(o->slots, o->n_slots, o->cap_slots, (int){-1})) return NULL;
     if (o->slots[i] >= 0) {
         optim_param *there = &o->params[o->slots[i]];
+        /* a layer that asks for another dtype than a file's has made another */
+        there->param = xt_module_tensor(o->net, i);
         const ir_type *type = lazy_type(there->param);
         if (type) make_states(o, src, there, type);
         return there;

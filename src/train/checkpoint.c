@@ -2,10 +2,10 @@
  * second one "optimizer1:NAME"), callbacks' as "callback:CALLBACK:NAME", other ranks' buffers as
  * "xtrain:ranks:NAME" (checkpoint_ranks.c), gradients that wait as "xtrain:gradient:NAME", the newest logged values as
  * "xtrain:values", running means as "xtrain:running:N" and what callbacks have of each rank as
- * "xtrain:callback:CALLBACK:NAME" (checkpoint_running.c), and the rest as metadata: versions, position, seed,
- * callbacks' state as JSON. A snapshot copies them to the host, so that the next step may change the device's;
- * checkpoint_writer.c writes it. A later reader may rely on: unknown metadata and unknown "xtrain:" tensors are to be
- * ignored. */
+ * "xtrain:callback:CALLBACK:NAME" (checkpoint_running.c), and the rest as metadata: versions, position, seed, the
+ * network's outline (nn/outline.c), callbacks' state as JSON. A snapshot copies them to the host, so that the next step
+ * may change the device's; checkpoint_writer.c writes it. A later reader may rely on: unknown metadata and unknown
+ * "xtrain:" tensors are to be ignored. */
 #include "train/checkpoint.h"
 
 #include <cjson/cJSON.h>
@@ -121,6 +121,10 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
         base_free(optimizer);
         XT_TRY(kept);
     }
+    char *outline = nn_outline_text(t->net->root);
+    xt_status outlined = outline ? snapshot_add_meta(w, NN_OUTLINE, outline) : status_oom(64, "the network's outline");
+    base_free(outline);
+    XT_TRY(outlined);
     char *config = config_text(t);
     xt_status told = config ? snapshot_add_meta(w, "config", config) : status_oom(64, "the configuration");
     base_free(config);

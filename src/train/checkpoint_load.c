@@ -115,6 +115,36 @@ static const xt_callback *callback_of(const xt_trainer *t, const char *name, con
     return NULL;
 }
 
+static void optimizer_key(int i, char *out, size_t n) {
+    snprintf(out, n, i ? "optimizer_state%d" : "optimizer_state", i);
+}
+
+/* A program that has changed may be meant to leave it out, or to begin it anew; nobody would see it otherwise. */
+static void tell_optimizers(const xt_trainer *t, const st_file *f, const char *path) {
+    char key[40];
+    int n = 0;
+    for (optimizer_key(n, key, sizeof key); n < TRAIN_MAX_OPTIMIZERS && st_get_meta(f, key);)
+        optimizer_key(++n, key, sizeof key);
+    if (n && n != t->n_opts)
+        log_msg(XT_SEV_WARNING, "%s holds the state of %d optimizer%s, and this run has %d: %s", path, n,
+                n > 1 ? "s" : "", t->n_opts,
+                n > t->n_opts ? "the state of the last ones is left out" : "the last ones begin anew");
+}
+
+static void tell_callbacks(const xt_trainer *t, const st_file *f, const char *path) {
+    static const char word[] = "callback:";
+    char last[256] = "";
+    for (size_t i = 0; i < st_count(f); i++) {
+        const char *name = st_at(f, i)->name, *own, *begin = name + sizeof word - 1;
+        if (strncmp(name, word, sizeof word - 1) != 0 || callback_of(t, name, &own)) continue;
+        int n = (int)strcspn(begin, ":");
+        if ((int)strlen(last) == n && strncmp(last, begin, (size_t)n) == 0) continue; /* a callback's lie together */
+        snprintf(last, sizeof last, "%.*s", n, begin);
+        log_msg(XT_SEV_WARNING, "%s holds tensors of the callback %s, which this run does not have: they are left out",
+                path, last);
+    }
+}
+
 static xt_status restore_tensors(xt_trainer *t, st_file *f, const char *path) {
     for (size_t i = 0; t->opt && i < st_count(f); i++) {
         const st_entry *e = st_at(f, i);
@@ -526,7 +556,7 @@ xt_status checkpoint_for_pass(xt_trainer *t) {
     bool averages = !s && are_swapped(f) == 0;
     /* a file of weights alone has neither */
     if (!s && (st_find(f, CHECKPOINT_CHECKSUM) || st_get_meta(f, "global_step"))) s = check_sum(f, path);
-    if (!s) s = nn_load_checkpoint(src_get(t->src), t->net, f, path);
+    if (!s) s = nn_load_checkpoint(src_get(t->src), t->net, f, path, false);
     if (!s && averages) s = take_averages(t, f, path);
     if (!s && world_get()->rank == 0)
         log_msg(XT_SEV_INFO, "weights of %s%s", path, averages ? " (their averages)" : "");
@@ -579,14 +609,18 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) s = check_sum(f, path);
     if (!s) warn_differences(t, f, path);
     if (!s) settle_position(t, f, &r);
-    if (!s) s = nn_load_checkpoint(src_get(t->src), t->net, f, path);
+    if (!s) s = nn_load_checkpoint(src_get(t->src), t->net, f, path, t->opt != NULL);
     if (!s) xt_seed(r.seed);
     if (!s && t->opt) xt_optimizer_set_lr_at(NULL, t->opt, r.lr);
     for (int i = 0; i < t->n_opts && !s; i++) {
         char key[40];
-        snprintf(key, sizeof key, i ? "optimizer_state%d" : "optimizer_state", i);
+        optimizer_key(i, key, sizeof key);
         const char *text = st_get_meta(f, key);
         if (text) s = status_context(optim_state_load(t->opts[i], text), "%s", path);
+    }
+    if (!s && t->opt && world_get()->rank == 0) {
+        tell_optimizers(t, f, path);
+        tell_callbacks(t, f, path);
     }
     if (!s) s = restore_tensors(t, f, path);
     if (!s && t->opt) s = checkpoint_ranks_restore(t->net, f, path);

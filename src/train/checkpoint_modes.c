@@ -1,14 +1,14 @@
 /* What a fit has frozen or unfrozen, and which modules it has put into another mode, since its hooks of the start were
- * over: as metadata "frozen", {NAME: true or false}, and "modes", [[KEY, ...], MODE] for each module, by the keys that
- * lead to it. A run that resumes says it again behind its own hooks of the start, so that a hook that speaks once
- * ("unfreeze in epoch 5") has spoken. What the program says before the fit is the program's: it is in no file, and may
- * be another one's. */
+ * over: as metadata "frozen", {NAME: true or false}, "freezes", [[PATTERN, true or false], ...] for parameters that are
+ * made later, and "modes", [[KEY, ...], MODE] for each module, by the keys that lead to it. A run that resumes says it
+ * again behind its own hooks of the start, so that a hook that speaks once ("unfreeze in epoch 5") has spoken. What the
+ * program says before the fit is the program's: it is in no file, and may be another one's. */
 #include <cjson/cJSON.h>
 
 #include "nn/nn.h"
 #include "train/checkpoint.h"
 
-static const char key_of_frozen[] = "frozen", key_of_modes[] = "modes";
+static const char key_of_frozen[] = "frozen", key_of_freezes[] = "freezes", key_of_modes[] = "modes";
 static const char *const mode_names[] = {[NN_AS_PARENT] = "parent", [NN_TRAINING] = "train", [NN_EVALUATING] = "eval"};
 
 /* --- taken --- */
@@ -19,6 +19,18 @@ static cJSON *list_frozen(const xt_trainer *t) {
         bool frozen = !lazy_trains(xt_module_tensor(t->net, i));
         if (xt_module_tensor_is_param(t->net, i) && frozen != nn_mark_frozen(t->at_start, name))
             cJSON_AddBoolToObject(all, name, frozen);
+    }
+    return all;
+}
+
+static cJSON *list_freezes(const xt_trainer *t) {
+    cJSON *all = cJSON_CreateArray();
+    const nn_wish *w;
+    for (size_t at = 0; all && (w = nn_mark_next(t->at_start, t->net->root, &at));) {
+        cJSON *one = cJSON_CreateArray();
+        cJSON_AddItemToArray(one, cJSON_CreateString(w->pattern));
+        cJSON_AddItemToArray(one, cJSON_CreateBool(w->what == NN_WISH_FREEZE));
+        cJSON_AddItemToArray(all, one);
     }
     return all;
 }
@@ -53,6 +65,7 @@ static xt_status add(snapshot *s, const char *key, cJSON *what) {
 xt_status checkpoint_modes_take(const xt_trainer *t, snapshot *s) {
     if (!t->at_start) return NULL;
     XT_TRY(add(s, key_of_frozen, list_frozen(t)));
+    XT_TRY(add(s, key_of_freezes, list_freezes(t)));
     cJSON *modes = cJSON_CreateArray();
     if (modes) list_modes(t, t->net->root->module, modes);
     return add(s, key_of_modes, modes);
@@ -60,10 +73,13 @@ xt_status checkpoint_modes_take(const xt_trainer *t, snapshot *s) {
 
 /* --- restored --- */
 void checkpoint_modes_read(xt_trainer *t, const st_file *f) {
-    const char *frozen = st_get_meta(f, key_of_frozen), *modes = st_get_meta(f, key_of_modes);
+    const char *frozen = st_get_meta(f, key_of_frozen), *freezes = st_get_meta(f, key_of_freezes),
+               *modes = st_get_meta(f, key_of_modes);
     base_free(t->said_frozen);
+    base_free(t->said_freezes);
     base_free(t->said_modes);
     t->said_frozen = frozen ? base_strdup(frozen) : NULL;
+    t->said_freezes = freezes ? base_strdup(freezes) : NULL;
     t->said_modes = modes ? base_strdup(modes) : NULL;
 }
 
@@ -82,6 +98,19 @@ static void say_frozen(const xt_trainer *t, const char *text, str *told) {
         if (n[frozen])
             str_printf(told, "%s%d parameter%s (%s%s) %s", told->len ? ", " : "", n[frozen], n[frozen] > 1 ? "s" : "",
                        first[frozen], n[frozen] > 1 ? ", ..." : "", frozen ? "frozen" : "trained");
+    cJSON_Delete(all);
+}
+
+/* The parameters that are there have been said by name. */
+static void say_freezes(const xt_trainer *t, const char *text) {
+    cJSON *all = cJSON_Parse(text);
+    const cJSON *one;
+    cJSON_ArrayForEach(one, all) {
+        const char *pattern = cJSON_GetStringValue(cJSON_GetArrayItem(one, 0));
+        bool frozen = cJSON_IsTrue(cJSON_GetArrayItem(one, 1));
+        nn_wish w = {.pattern = (char *)pattern, .again = true, .what = frozen ? NN_WISH_FREEZE : NN_WISH_THAW};
+        if (pattern) nn_keep_wish(t->net->root, &w);
+    }
     cJSON_Delete(all);
 }
 
@@ -107,13 +136,15 @@ xt_status checkpoint_modes_say(xt_trainer *t) {
     t->at_start = nn_mark_take(t->net);
     if (!t->at_start) return status_oom(64, "what is frozen");
     if (t->said_frozen) say_frozen(t, t->said_frozen, &told);
+    if (t->said_freezes) say_freezes(t, t->said_freezes);
     cJSON *modes = t->said_modes ? cJSON_Parse(t->said_modes) : NULL;
     const cJSON *one;
     cJSON_ArrayForEach(one, modes) say_mode(t->net->root->module, one, &told);
     cJSON_Delete(modes);
     base_free(t->said_frozen);
+    base_free(t->said_freezes);
     base_free(t->said_modes);
-    t->said_frozen = t->said_modes = NULL;
+    t->said_frozen = t->said_freezes = t->said_modes = NULL;
     if (told.len && world_get()->rank == 0 && !t->quiet)
         log_msg(XT_SEV_INFO, "as the run that wrote %s had come to: %s", t->resumed_from ? t->resumed_from : "the file",
                 str_cstr(&told));

@@ -107,6 +107,8 @@ static xt_status restore_one(xt_module *m, const char *name, st_file *f, const s
     char *rows = base_malloc(all + 1), *own = rows ? rows + n * (size_t)(world_get()->rank % e->dims[0]) : NULL;
     xt_status s = rows ? st_read(f, e, rows, all) : status_oom(all, path);
     if (!s) s = nn_preload(m->root, name, type, own);
+    const nn_entry *made = s ? NULL : nn_find(m->root, name);
+    if (made) lazy_state_set_own(made->t); /* an optimizer's first step leaves it */
     base_free(rows);
     return s;
 }

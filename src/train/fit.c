@@ -59,7 +59,7 @@ static bool sanity(xt_trainer *t, const xt_src *src) {
 
 /* Without a checkpoint callback the end of a run is kept all the same. */
 static void save_last(xt_trainer *t, bool ok) {
-    if (!ok || lazy_pending() || t->o.checkpointing == XT_OFF || t->at.micro_batches == 0) return;
+    if (!ok || lazy_pending() || t->o.checkpointing == XT_OFF || !train_moved(t)) return;
     for (size_t i = 0; i < t->n_callbacks; i++)
         if (callback_is(t->callbacks[i], &model_checkpoint_desc)) return;
     char *path = t->run_dir ? path_join(t->run_dir, "checkpoints/last.ckpt") : NULL;

@@ -30,7 +30,7 @@ typedef struct saver {
     kept *files;
     size_t n, cap;
     kept prior; /* the best of the run that was resumed, in a folder that is not ours; .path NULL = none */
-    int64_t saved_step; /* of the newest save; -1 */
+    int64_t saved_step, saved_epoch; /* of the newest save, and where a run goes on from it; -1 */
     bool due; /* the epoch's validation is over: save when the epoch is */
     /* a save is due, and waits for the validation that comes now; for the window's end */
     bool after_validation, after_window;
@@ -376,6 +376,7 @@ static xt_status save(xt_trainer *t, saver *m) {
     if (m->saved_step == t->global_step) return NULL;
     XT_TRY(gather(t, m));
     m->saved_step = t->global_step;
+    m->saved_epoch = t->position.epoch;
     if (world_get()->rank != 0) return write_own_shard(t, m);
     xt_status s = save_first(t, m, &told);
     return tell_none(m, s, told);
@@ -450,9 +451,8 @@ static xt_status save_last(xt_trainer *t, saver *m) {
 
 static void fit_end(xt_trainer *t, bool ok, void *user) {
     saver *m = user;
-    if (t->at.micro_batches == 0 && !m->o.dirpath && m->dir) {
-        /* The run's folder may go, and the next fit has another; unless an epoch that had its steps already, and its
-         * end only now, is saved there. */
+    if (!train_moved(t) && !m->o.dirpath && m->dir) {
+        /* The run's folder may go, and the next fit has another. */
         xt_status s = checkpoint_wait(t);
         if (s) lazy_fail(s);
         if (rmdir(m->dir) == 0 || !file_exists(m->dir)) {
@@ -460,7 +460,9 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
             m->dir = NULL;
         }
     }
-    if (!ok || m->saved_step == t->global_step || m->o.save_last == XT_OFF || t->at.micro_batches == 0) return;
+    /* behind an epoch's last step a file may have the epoch's end still to come */
+    bool saved = m->saved_step == t->global_step && m->saved_epoch == t->position.epoch;
+    if (!ok || saved || m->o.save_last == XT_OFF || !train_moved(t)) return;
     xt_status s = gather(t, m);
     if (!s) s = world_get()->rank == 0 ? save_last(t, m) : write_own_shard(t, m);
     checkpoint_release(t);

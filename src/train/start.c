@@ -41,6 +41,7 @@ xt_status train_module(xt_trainer *t, const xt_task *task) {
     xt_module *before = t->net;
     XT_TRY(find_module(t, task));
     if (t->net != before) XT_TRY(divide(t));
+    nn_loaded_passed(t->net);
     return train_precision_module(t);
 }
 
@@ -295,6 +296,7 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     /* of a window that a stop cut short; a checkpoint's own come behind it */
     for (int i = 0; i < t->n_opts && t->global_step > 0; i++) xt_zero_grad_at(src, t->opts[i]);
     XT_TRY(resume(t));
+    t->begun_epoch = t->position.epoch;
     t->accumulate = t->o.accumulate_grad_batches;
     t->divides = t->accumulate > 1;
     t->rates_taken = false;

@@ -127,6 +127,7 @@ struct xt_trainer {
         samples_rest; /* of all ranks, beside `position`'s of each: what other ranks had seen and these cannot share */
     train_position in_window; /* micro-batches and samples since the last optimizer step: not in a checkpoint */
     int64_t epoch, global_step, epochs_done, epoch_batches;
+    int64_t begun_epoch; /* of the position that the fit began at */
     bool fitting;
     bool signals_taken[8]; /* see stopping.c */
     bool in_step; /* a fit or a pass has a batch, whose step a boundary would cut in two */
@@ -175,7 +176,8 @@ struct xt_trainer {
     xt_fit_result result;
     struct nn_mark
         *at_start; /* what was frozen when the fit's hooks of the start were over; NULL: no fit has been there */
-    char *said_frozen, *said_modes; /* of the checkpoint, until they are said again; NULL: none (checkpoint_modes.c) */
+    /* of the checkpoint, until they are said again; NULL: none (checkpoint_modes.c) */
+    char *said_frozen, *said_freezes, *said_modes;
     char *resumed_from; /* the file; NULL when the fit began anew */
     double mfu; /* by the throughput monitor; 0 without one */
 };
@@ -400,6 +402,10 @@ bool fit_epochs(xt_trainer *t, const xt_src *src);
 /* An object that a task or the program gave: an error where it was freed since, else it stays until the call ends. */
 xt_status train_use(handle_kind kind, const void *p, const char *from);
 xt_status train_use_optimizers(const xt_trainer *t);
+/* The fit has come further than what it began from: by a batch, or by an epoch's end that was all that was left. */
+static inline bool train_moved(const xt_trainer *t) {
+    return t->at.micro_batches > 0 || t->position.epoch != t->begun_epoch;
+}
 bool train_validate(xt_trainer *t, const xt_src *src); /* one pass over t->val */
 /* One pass over a loader: its values accumulate on the device; the row is on its way when it returns. False with a
  * pending error. */

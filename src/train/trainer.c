@@ -116,6 +116,7 @@ void xt_trainer_free(xt_trainer *t) {
     base_free(t->resumed_from);
     nn_mark_free(t->at_start);
     base_free(t->said_frozen);
+    base_free(t->said_freezes);
     base_free(t->said_modes);
     base_free(t->saved_last);
     xt_status_free(t->problem);

@@ -56,6 +56,7 @@ void train_draws_at(const xt_trainer *t, train_draws place) {
 
 void train_leave(xt_trainer *t, const train_outer *was) {
     if (was->within) train_take_task(t, &was->task);
+    if (t->net && handle_look(HANDLE_module, t->net) == HANDLE_LIVES) nn_loaded_passed(t->net);
     log_leave(was->logging);
     under_way = was->t;
     *lazy_position_of_thread() = was->position;

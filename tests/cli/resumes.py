@@ -3,11 +3,12 @@
 
 resumes.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws a fit whose state is more than weights: layers that
 are frozen, unfrozen or put into another mode in the hooks of some epoch; optimizers that the step steps itself, each
-every few batches, while the others' gradients wait; schedules, early stopping and checkpoints that watch a validation's
-value, which may be long ago; one rank or two. It writes a checkpoint behind every step and epoch. From some of them,
-and from checkpoints of a run that was resumed itself, the fit goes on: weights and rows must be the unbroken one's to
-the bit. On another number of ranks, with the same batch for all of them together, steps, epochs and samples of the rows
-are, and the weights nearly. What differs is printed with its seed, by which it is tried again."""
+every few batches, while the others' gradients wait, and are clipped by their norm; layers that only some batches or
+later epochs call; norms and adapters that are said once; schedules, early stopping and checkpoints that watch a
+validation's value, which may be long ago; one rank or two. It writes a checkpoint behind every step and epoch. From
+some of them, and from checkpoints of a run that was resumed itself, the fit goes on: weights and rows must be the
+unbroken one's to the bit. On another number of ranks, with the same batch for all of them together, steps, epochs and
+samples of the rows are, and the weights nearly. What differs is printed with its seed, by which it is tried again."""
 import csv
 import glob
 import hashlib
@@ -31,7 +32,7 @@ PROGRAM = """#include <math.h>
 enum { N = @samples@ };
 static float x[N][5];
 static int64_t y[N];
-static xt_optimizer *o[3];
+static xt_optimizer *o[4];
 static xt_module *m;
 /* Hooks say that they are called, and what they draw and log is in the rows. */
 static long long calls; /* of hooks, those of the run that is resumed too: in checkpoints */
@@ -71,6 +72,7 @@ static xt_tensor step(xt_module *in, xt_batch b, void *user) {
     xt_tensor out = xt_forward(in, b.x);
     @beside@
     xt_tensor loss = xt_cross_entropy(out, b.y);
+    @alternating@
     xt_log("t", loss, .on_epoch = XT_ON);
     drawn("(step)");
     @manual@
@@ -207,6 +209,43 @@ def drawn_hooks(r, p, epochs):
         p["epoch_start"] += "if (epoch %s %d) %s\n" % (r.choice(["==", "==", ">="]), r.randint(0, epochs - 1), what)
 
 
+SOMETIMES = """if (%s) {
+        xt_module *c = xt_sub(in, "%s", -1);
+        xt_tensor t = xt_tanh(out);
+        %s
+        loss = xt_add(loss, xt_mean(xt_square(xt_minus(xt_linear(c, "%s", t, 2), 1.))));
+    }
+    """
+
+
+def drawn_layers(r, p):
+    """Layers that no pass of the network calls, in some batches or from some epoch on."""
+    layers = ["", "", 't = xt_batch_norm(c, "bn_%s", t);', "t = xt_dropout(c, t, 0.3);"]
+    for k in range(r.choice([0, 0, 1, 1, 2, 3])):
+        window = r.choice([2, 2, 3, 5])
+        when = r.choice(["b.index %% %d == %d" % (window, r.randrange(window)), "b.epoch >= %d" % r.choice([1, 2])])
+        layer = r.choice(layers)
+        p["alternating"] += SOMETIMES % (when, r.choice(["c", "c", "e"]), layer.replace("%s", str(k)), "alt%d" % k)
+
+
+def drawn_makers(r, p, manual):
+    """What makes weights of others: said before the first pass, and adapters in the hook of an epoch."""
+    makers = ['xt_weight_norm(in, "c.alt*.weight");', 'xt_spectral_norm(in, "c.alt*.weight");',
+              'xt_orthogonal(in, "c.alt*.weight");']
+    if not p["before"]:
+        makers += ['xt_spectral_norm(in, "a.fc.weight");', 'xt_weight_norm(in, "b.fc.weight");']
+    if r.random() < 0.3:
+        p["in_configure"] += r.choice(makers)
+    if r.random() < 0.2 and not manual:
+        said = 'if (epoch == %d) xt_lora(m, "b.fc.weight", .r = 2), xt_unfreeze(m, "c.*");'
+        p["epoch_start"] += said % r.choice([1, 2])
+
+
+def step_of_one(r, i, when):
+    clip = "xt_clip_grad_norm(o[%d], %s); " % (i, r.choice(["0.05", "0.3"])) if r.random() < 0.4 else ""
+    return "if (%s) { %sxt_optimizer_step(o[%d]); }\n" % (when, clip, i)
+
+
 def draw(r):
     p = dict.fromkeys(re.findall(r"@(\w+)@", PROGRAM), "")
     epochs = r.choice([3, 4])
@@ -219,6 +258,7 @@ def draw(r):
         [("", ""), ("", ""), (beside % "head", beside % "head"), (beside % "head", ""), ("", beside % "judge"),
          (beside % "head", beside % "judge")])
     options = []
+    drawn_layers(r, p)
     manual = r.random() < 0.5
     p["is_manual"] = "true" if manual else "false"
     if manual:
@@ -227,12 +267,21 @@ def draw(r):
         for i, child in enumerate("abc"):
             p["optimizers"] += "o[%d] = %s;\n" % (i, r.choice(OPTIMIZERS).replace("@", 'xt_sub(in, "%s", -1)' % child))
             window = r.choice([1, 2, 3, 4])
-            p["manual"] += "if (b.index %% %d == %d) xt_optimizer_step(o[%d]);\n" % (window, r.randrange(window), i)
+            p["manual"] += step_of_one(r, i, "b.index %% %d == %d" % (window, r.randrange(window)))
+        if r.random() < 0.5:  # whose layer is called once in each window, some batches before its step
+            p["n"] = 4
+            p["optimizers"] += "o[3] = %s;\n" % r.choice(OPTIMIZERS).replace("@", 'xt_sub(in, "d", -1)')
+            window = r.choice([2, 3, 4])
+            call, step = sorted(r.sample(range(window), 2))
+            p["alternating"] += SOMETIMES % ("b.index %% %d == %d" % (window, call), "d", "", "only")
+            p["manual"] += step_of_one(r, 3, "b.index %% %d == %d" % (window, step))
     else:
         p["n"] = 1
         p["optimizers"] = "o[0] = %s;\n" % r.choice(OPTIMIZERS).replace("@", "in")
         options.append(".accumulate_grad_batches = %d" % r.choice([1, 1, 2]))
+        options.append(".gradient_clip_val = %s" % r.choice(["0", "0.05", "0.3"]))
     drawn_hooks(r, p, epochs)
+    drawn_makers(r, p, manual)
     if manual:  # an optimizer of parameters that are all frozen has no gradient to step with
         for place in "before", "in_configure", "in_fit_start", "epoch_start":
             p[place] = re.sub(r'freeze\(m, "([ab])\.(\*|fc\.weight)"\)', r'freeze(m, "\1.fc.bias")', p[place])
@@ -291,6 +340,12 @@ def run(folder, runs, ranks, *words):
 
 def checkpoints(folder, runs):
     return sorted(glob.glob(folder + "/" + runs + "/default/version_0/checkpoints/[se][0-9]*.ckpt"))
+
+
+def within(files, p):
+    """From the last file of a fit that early stopping has ended a run trains on."""
+    ended = [e.split()[1] for e in p["events"] if e.startswith("step ")][-1:]
+    return [path for path in files if "early_stopping" not in p["callbacks"] or [step_of(path)] != ended]
 
 
 def differs(whole, rows, got, step):
@@ -355,19 +410,16 @@ def main():
         why = []
         if done.returncode or not whole:
             why.append("exit %d: %s" % (done.returncode, done.stderr[-600:]))
-        files = checkpoints(folder, "whole")
-        if "early_stopping" in p["callbacks"]:  # from the last file of a fit that it has ended a run trains on
-            ended = [e.split()[1] for e in done.events if e.startswith("step ")][-1:]
-            files = [path for path in files if [step_of(path)] != ended]
+        files = within(checkpoints(folder, "whole"), p)
         for path in r.sample(files, min(3, len(files))) if not why else []:
             why += resume(folder, "two", ranks, whole, rows, path, p)
             resumed += 1
-            again = checkpoints(folder, "two")  # of the run that was resumed
+            again = within(checkpoints(folder, "two"), p)  # of the run that was resumed
             if again and not why:
                 why += resume(folder, "three", ranks, whole, rows, r.choice(again), p)
                 resumed += 1
         alike = "(augment)" not in p["draws"]  # other ranks draw other numbers
-        plain = not p["layer"] and not p["callbacks"] and not p["schedule"] and alike
+        plain = not p["layer"] and not p["alternating"] and not p["callbacks"] and not p["schedule"] and alike
         if not why and plain and files and r.random() < 0.8:
             why += other_ranks(folder, ranks, whole, rows, r.choice(files), p)
             resumed += 1

@@ -54,6 +54,7 @@ xt_status lazy_replicas_compare(const char *what, size_t n, const xt_tensor *sta
                                 hash128 *out_all);
 /* a step has given it a value, which other ranks need not have; false: all have what it began with */
 bool lazy_state_own(xt_tensor state);
+void lazy_state_set_own(xt_tensor state); /* the value that it has been given is this rank's, as from a step */
 /* n bytes of each rank, by rank; base_free. All ranks call it at the same place, and wait for each other. */
 xt_status lazy_ranks_gather(const void *own, size_t n, char **out_all);
 /* Short texts that ranks leave for each other by a name, without waiting. */

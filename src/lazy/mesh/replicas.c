@@ -182,6 +182,12 @@ bool lazy_state_own(xt_tensor state) {
     return s && s->own;
 }
 
+void lazy_state_set_own(xt_tensor state) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
+    if (s) s->own = true;
+}
+
 /* "train.c:8, in step 4", as the rank's note says; a rank that cannot be seen is nowhere. */
 static void place_of(int rank, char *out, size_t n) {
     char note[400];
