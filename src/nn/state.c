@@ -1,4 +1,5 @@
 /* Saving and loading modules as safetensors. Loading checks everything before it changes anything. */
+#include "base/handle.h"
 #include "format/safetensors.h"
 #include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
@@ -21,6 +22,7 @@ typedef struct save {
     const char *child; /* what the names of the module's tensors begin with, where it is another's child */
     const char *prefix, *transposed;
     st_set *set; /* NULL: another rank's */
+    xt_status failed; /* the first error of what waits */
 } save;
 
 /* A matrix of the module that the file has the other way round. */
@@ -104,13 +106,19 @@ static xt_status declare_waiting(void *user, const char *full, nn_loaded *l) {
     return name ? declare(o, o->set, name, l->type) : NULL;
 }
 
+/* Every rank calls it: a state may lie on all of them. An error of the file is the writer's alone, and the others wait
+ * for it, as in nn_write_each. */
 static xt_status write_waiting(void *user, const char *full, nn_loaded *l) {
-    const save *o = user;
+    save *o = user;
     const char *name = within(full, o->child);
     char *data;
     if (!name) return NULL;
-    XT_TRY(nn_loaded_copy(l, &data));
-    return write_data(o, o->set, name, l->type, data);
+    if (l->t.slot) XT_TRY(lazy_gather_state(l->t, 0));
+    xt_status s = o->set && !o->failed ? nn_loaded_copy(l, &data) : NULL;
+    if (l->t.slot) lazy_forget_state(l->t);
+    if (o->set && !o->failed && !s) s = write_data(o, o->set, name, l->type, data);
+    if (s) o->failed = s;
+    return NULL;
 }
 
 static bool is_saved(void *user, const nn_entry *e) {
@@ -142,7 +150,11 @@ static xt_status write_all(const nn_root *r, const char *path, int64_t shard, sa
     if (!s && here) s = declare_all(r, o);
     if (!s && here) s = nn_each_waiting(r, declare_waiting, o);
     if (r->n) s = nn_write_each(r, &(nn_write){is_saved, write_entry, o}, s);
-    return s || !here ? s : nn_each_waiting(r, write_waiting, o);
+    o->failed = s;
+    xt_status apart = nn_each_waiting(r, write_waiting, o);
+    if (!apart) return o->failed;
+    xt_status_free(o->failed);
+    return apart;
 }
 
 xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_save_opts o) {
@@ -410,9 +422,52 @@ void nn_taken(nn_root *r, nn_entry *e) {
     e->waits = e->anew = false;
 }
 
+static nn_loaded *waiting(const nn_root *r, const char *name) {
+    return r->loaded ? map_get(r->loaded, name, strlen(name)) : NULL;
+}
+
 bool nn_is_new(const nn_root *r, const char *name) {
-    size_t n = strlen(name);
-    return !map_get(r->by_name, name, n) && !(r->loaded && map_get(r->loaded, name, n));
+    return !map_get(r->by_name, name, strlen(name)) && !waiting(r, name);
+}
+
+xt_tensor nn_waiting(nn_root *r, const char *name, bool is_param) {
+    nn_loaded *l = waiting(r, name);
+    if (!l || l->t.slot) return l ? l->t : (xt_tensor){0};
+    lazy_source from;
+    xt_status s = l->file ? nn_stored_source(l, &from) : NULL;
+    if (s) {
+        lazy_fail(s);
+        return (xt_tensor){0};
+    }
+    l->t = l->file ? lazy_state_from(XT_HERE, LAZY_BUFFER, name, l->type, from)
+                   : lazy_state_take(XT_HERE, LAZY_BUFFER, name, l->type->dtype, (int)l->type->rank, l->type->dims,
+                                     l->data);
+    l->data = NULL;
+    st_close(l->file);
+    l->file = NULL;
+    nn_shard_entry(r, &(nn_entry){.name = (char *)name, .t = l->t, .type = l->type, .is_param = is_param});
+    handle_settle(r->module);
+    return l->t;
+}
+
+xt_status nn_wait_as_well(nn_root *to, const char *name, nn_loaded *from) {
+    if (from->file) {
+        nn_loaded *own = base_malloc(sizeof *own);
+        void *old = NULL;
+        if (own) *own = *from, own->path = NULL, st_retain(own->file);
+        if (!to->loaded) to->loaded = map_new();
+        if (own && to->loaded && map_put(to->loaded, name, strlen(name), own, &old)) {
+            nn_loaded_free(old);
+            return NULL;
+        }
+        if (own) nn_loaded_free(own);
+        return status_oom(sizeof *own, name);
+    }
+    char *data;
+    XT_TRY(nn_loaded_copy(from, &data));
+    xt_status s = nn_wait_in(&to->loaded, name, from->type, data);
+    base_free(data);
+    return s;
 }
 
 xt_status nn_preload(nn_root *r, const char *name, const ir_type *type, const void *data) {
@@ -452,6 +507,7 @@ static xt_status keep_for_later(load *l) {
     }
     if (!path) return NULL;
     r->loaded_files += path != r->loaded_path || !r->loaded_files;
+    r->loaded_own = r->loaded_own && path == r->loaded_path;
     r->loaded_path = path;
     r->loaded_all = nn_is_unmade(r);
     r->loaded_told = false;
@@ -593,12 +649,14 @@ static size_t of_file(const nn_root *r, const char *path, size_t up_to, size_t *
 }
 
 /* A step may call layers that its net does not (a second network, a head), and a validation others again: what is left
- * stays for them. */
+ * stays for them. Of a fit's own file this is as it should be: other steps of the fit have called them. Only where the
+ * module has tensors that the file lacks may they be the same ones under other names, which its end shows. */
 void nn_loaded_left(nn_root *r) {
     size_t at = 0, n;
     const void *key;
     void *v;
     if (!r->loaded_path || r->loaded_told || r->loaded_all || nn_is_unmade(r) || lazy_pending()) return;
+    if (r->loaded_own && !r->told_lacking) return;
     r->loaded_told = true;
     tell_waiting(r);
     while (r->loaded && map_next(r->loaded, &at, &key, &n, &v)) {
@@ -610,7 +668,7 @@ void nn_loaded_left(nn_root *r) {
 }
 
 void nn_updated(nn_root *r) {
-    if (r->loaded_path && !r->loaded_told && ++r->loaded_updates == 2) nn_loaded_left(r);
+    if (r->loaded_path && !r->loaded_own && !r->loaded_told && ++r->loaded_updates == 2) nn_loaded_left(r);
 }
 
 xt_status nn_each_waiting(const nn_root *r, nn_waiting_fn fn, void *user) {

@@ -21,11 +21,25 @@ void nn_loaded_free(void *loaded) {
     if (!l) return;
     base_free(l->data);
     st_close(l->file);
+    if (l->t.slot && lazy_type(l->t)) xt_drop_at(XT_HERE, l->t);
     base_free(l);
 }
 
+static xt_status fetch_state(nn_loaded *l) {
+    size_t n = ir_type_bytes(l->type);
+    char *data = base_malloc(n ? n : 1);
+    xt_status s = data ? lazy_state_read(l->t, data, n) : status_oom(n, "a loaded tensor");
+    if (s)
+        base_free(data);
+    else
+        l->data = data;
+    return s;
+}
+
 xt_status nn_loaded_fetch(nn_loaded *l) {
-    if (l->data || !l->file) return NULL;
+    if (l->data) return NULL;
+    if (l->t.slot) return fetch_state(l);
+    if (!l->file) return NULL;
     const st_entry *e = l->entry;
     size_t n = (size_t)(e->end - e->begin);
     char *data = base_malloc(n ? n : 1);
