@@ -20,7 +20,8 @@ int nn_integer_bits(const ir_type *q, const ir_type *factors, int64_t rows, int6
 /* A state with the value, which is taken, or read from its file at the first use. */
 static xt_tensor state_of(const xt_src *src, const char *name, const ir_type *type, nn_loaded *l) {
     lazy_source from;
-    xt_status s = l->file ? nn_stored_source(l, &from) : nn_convert(l, type);
+    xt_status s = l->file ? nn_stored_source(l, &from) : nn_loaded_fetch(l);
+    if (!s && !l->file) s = nn_convert(l, type);
     if (s) {
         lazy_fail(status_at(s, src));
         return lazy_failed_tensor(src);
