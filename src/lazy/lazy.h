@@ -236,6 +236,8 @@ typedef struct lazy_source {
     void (*free)(void *user);
     void *user;
 } lazy_source;
+/* A state that was made before it was known what for is that, made at src. */
+void lazy_state_becomes(const xt_src *src, xt_tensor state, lazy_role role);
 /* Both take the source over, also on failure. */
 xt_tensor lazy_state_from(const xt_src *src, lazy_role role, const char *name, const ir_type *type, lazy_source from);
 xt_status lazy_state_refill(xt_tensor state, lazy_source from); /* as lazy_state_write */

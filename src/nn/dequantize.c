@@ -2,6 +2,20 @@
 #include "nn/nn.h"
 #include "ops/ops.h"
 
+char *nn_scale_name(const char *weight) {
+    size_t n = strlen(weight) + sizeof "_scale";
+    char *name = base_malloc(n);
+    if (name) snprintf(name, n, "%s_scale", weight);
+    return name;
+}
+
+int nn_integer_bits(const ir_type *q, const ir_type *factors, int64_t rows, int64_t columns) {
+    if (!q || !factors || q->rank != 3 || factors->rank != 2 || !ir_dtype_is_float(factors->dtype)) return 0;
+    int bits = q->dtype == XT_I8 ? 8 : q->dtype == XT_U8 ? 4 : 0;
+    if (!bits || q->dims[0] != rows || factors->dims[0] != rows || factors->dims[1] != q->dims[1]) return 0;
+    return q->dims[1] * q->dims[2] * (8 / bits) == columns ? bits : 0;
+}
+
 static ir_value *nibbles(ir_builder *b, ir_value *bytes) {
     const ir_type *t = bytes->type;
     ir_value *parts[2] = {ir_and(b, bytes, ir_splat(b, t, 15)), ir_shift_right_logical(b, bytes, ir_splat(b, t, 4))},

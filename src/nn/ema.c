@@ -46,29 +46,81 @@ static xt_tensor weight_as(const xt_src *src, weights *w, xt_dtype d) {
     return *t;
 }
 
+static void types_differ(const xt_src *src, const char *name, const ir_type *mine, const ir_type *theirs) {
+    str is = STR_INIT, other = STR_INIT;
+    ir_type_print(mine, &is);
+    ir_type_print(theirs, &other);
+    lazy_error(src, XT_INVALID_ARGUMENT,
+               "xt_ema_update: %s is %s in one module and %s in the other; an average and its module are of one "
+               "function (xt_ema makes it)",
+               name, str_cstr(&is), str_cstr(&other));
+    str_free(&is);
+    str_free(&other);
+}
+
 /* The tensor of `to` that is e's; *out_new: it has no value of its own yet. */
 static nn_entry *partner(const xt_src *src, xt_module *to, const nn_entry *e, bool *out_new) {
     nn_root *r = to->root;
     nn_entry *mine = nn_find(r, e->name);
     *out_new = nn_is_new(r, e->name);
+    if (*out_new) r->loaded_all = false; /* the other module has it: no file need have it */
     if (!mine) {
         nn_tensor(src, to, e->name, "", e->is_param, NN_ZEROS, 0, e->type->dtype, (int)e->type->rank, e->type->dims);
         mine = nn_find(r, e->name);
         if (mine) mine->bits = e->bits;
     }
-    if (mine && mine->type != e->type) {
-        str is = STR_INIT, other = STR_INIT;
-        ir_type_print(mine->type, &is);
-        ir_type_print(e->type, &other);
-        lazy_error(src, XT_INVALID_ARGUMENT,
-                   "xt_ema_update: %s is %s in one module and %s in the other; an average and its module are of one "
-                   "function (xt_ema makes it)",
-                   e->name, str_cstr(&is), str_cstr(&other));
-        str_free(&is);
-        str_free(&other);
+    if (!mine || mine->type == e->type) return mine;
+    types_differ(src, e->name, mine->type, e->type);
+    return NULL;
+}
+
+/* Both in memory, or at one place of one file. */
+static bool same_value(const nn_loaded *a, const nn_loaded *b) {
+    if (a->type != b->type || a->t.slot || b->t.slot) return false;
+    if (a->data && b->data) return memcmp(a->data, b->data, ir_type_bytes(a->type)) == 0;
+    return a->file && a->file == b->file && a->entry == b->entry && a->turned == b->turned;
+}
+
+typedef struct waiting {
+    const xt_src *src;
+    xt_module *to;
+    const xt_module *from;
+    weights *w, *all;
+} waiting;
+
+static nn_loaded *waits_for(const nn_root *r, const char *name) {
+    return r->loaded ? map_get(r->loaded, name, strlen(name)) : NULL;
+}
+
+/* What waits in `from` for layers to come is as good as there: averages of it go on. Where it waits in both nobody
+ * knows yet whether it is a parameter; of a buffer the average is a copy, so what is equal stays as it is, infinities
+ * too. */
+static xt_status update_waiting(void *user, const char *name, nn_loaded *l) {
+    const waiting *u = user;
+    nn_root *r = u->to->root;
+    const nn_entry *mine = nn_find(r, name);
+    nn_loaded *other = mine ? NULL : waits_for(r, name);
+    bool fresh = !mine && !other;
+    if (other && same_value(other, l)) return NULL;
+    if (fresh) {
+        XT_TRY(nn_wait_as_well(r, name, l));
+        if (!l->t.slot) return NULL; /* else this step may have given it another value */
+        other = waits_for(r, name);
+    }
+    const ir_type *type = mine ? mine->type : other->type;
+    if (!nn_converts(l->type, type)) {
+        types_differ(u->src, name, type, l->type);
         return NULL;
     }
-    return mine;
+    bool floats = ir_dtype_is_float(type->dtype), means = floats && (!mine || mine->is_param);
+    xt_tensor mean = mine ? mine->t : nn_waiting(r, name, floats);
+    xt_tensor now = xt_cast_at(u->src, nn_waiting(u->from->root, name, floats), type->dtype);
+    if (means && !lazy_pending()) {
+        xt_tensor share = weight_as(u->src, fresh ? u->all : u->w, type->dtype);
+        now = xt_where_at(u->src, xt_eq_at(u->src, mean, now), now, mixed(u->src, mean, now, share));
+    }
+    if (!lazy_pending()) xt_assign_at(u->src, mean, now);
+    return NULL;
 }
 
 static bool update(const xt_src *src, xt_module *to, const xt_module *from, double decay) {
@@ -85,6 +137,8 @@ static bool update(const xt_src *src, xt_module *to, const xt_module *from, doub
         xt_tensor share = mean ? weight_as(src, fresh ? &all : &w, e->type->dtype) : (xt_tensor){0};
         xt_assign_at(src, mine->t, mean ? mixed(src, mine->t, e->t, share) : e->t);
     }
+    xt_status s = nn_each_waiting(from->root, update_waiting, &(waiting){src, to, from, &w, &all});
+    if (s) lazy_fail(status_at(s, src));
     xt_no_grad_end_at(src);
     return !lazy_pending();
 }

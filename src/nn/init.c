@@ -452,18 +452,31 @@ static void say_no_match(const nn_root *r, const nn_wish *w) {
     str_free(&names);
 }
 
-/* Of a network that is there already; of one that is not, its first pass shows it. */
-static void say_if_built(nn_root *r, const nn_wish *w) {
-    if (!r->n || r->depth) return;
-    say_no_match(r, w);
-    r->checked_wishes = r->n_wishes;
-}
-
 /* A weight that is made of others has the name of none of them. */
 static bool fits_made(const nn_wish *w, const char *name) {
     char weight[512];
     bool makes = w->what == NN_WISH_WEIGHT_NORM || w->what == NN_WISH_SPECTRAL_NORM || w->what == NN_WISH_ORTHOGONAL;
     return makes && nn_weight_of(name, weight, sizeof weight) && nn_matches(w->pattern, weight);
+}
+
+/* A value that a file has waits for a parameter of that name. */
+static bool fits_waiting(const nn_root *r, const nn_wish *w) {
+    size_t at = 0, n;
+    const void *key;
+    void *unused;
+    char name[1024];
+    while (r->loaded && map_next(r->loaded, &at, &key, &n, &unused)) {
+        snprintf(name, sizeof name, "%.*s", (int)n, (const char *)key);
+        if (nn_matches(w->pattern, name) || fits_made(w, name)) return true;
+    }
+    return false;
+}
+
+/* Of a network that is there already; of one that is not, its first pass shows it. */
+static void say_if_built(nn_root *r, const nn_wish *w) {
+    if (!r->n || r->depth) return;
+    if (!fits_waiting(r, w)) say_no_match(r, w);
+    r->checked_wishes = r->n_wishes;
 }
 
 bool nn_lora_adapts(const nn_root *r, const char *weight) {
@@ -488,7 +501,7 @@ void nn_wishes_check(nn_root *r) {
     if (r->checked_wishes == r->n_wishes || r->depth || !r->n || lazy_pending()) return;
     for (; r->checked_wishes < r->n_wishes; r->checked_wishes++) {
         const nn_wish *w = &r->wishes[r->checked_wishes];
-        bool fits = false;
+        bool fits = fits_waiting(r, w);
         for (size_t i = 0; i < r->n && !fits; i++) fits = fits_entry(r, w, &r->entries[i]);
         if (!fits && !w->again) say_no_match(r, w);
     }

@@ -3,24 +3,11 @@
 #include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
 
-char *nn_scale_name(const char *weight) {
-    size_t n = strlen(weight) + sizeof "_scale";
-    char *name = base_malloc(n);
-    if (name) snprintf(name, n, "%s_scale", weight);
-    return name;
-}
-
-int nn_integer_bits(const ir_type *q, const ir_type *factors, int64_t rows, int64_t columns) {
-    if (!q || !factors || q->rank != 3 || factors->rank != 2 || !ir_dtype_is_float(factors->dtype)) return 0;
-    int bits = q->dtype == XT_I8 ? 8 : q->dtype == XT_U8 ? 4 : 0;
-    if (!bits || q->dims[0] != rows || factors->dims[0] != rows || factors->dims[1] != q->dims[1]) return 0;
-    return q->dims[1] * q->dims[2] * (8 / bits) == columns ? bits : 0;
-}
-
 /* A state with the value, which is taken, or read from its file at the first use. */
 static xt_tensor state_of(const xt_src *src, const char *name, const ir_type *type, nn_loaded *l) {
     lazy_source from;
-    xt_status s = l->file ? nn_stored_source(l, &from) : nn_convert(l, type);
+    xt_status s = l->file ? nn_stored_source(l, &from) : nn_loaded_fetch(l);
+    if (!s && !l->file) s = nn_convert(l, type);
     if (s) {
         lazy_fail(status_at(s, src));
         return lazy_failed_tensor(src);

@@ -362,9 +362,9 @@ static bool must_have(const nn_root *r, const char *name) {
     return (r->loaded_all || r->loaded_whole) && !(r->resumed && nn_is_lora(name));
 }
 
-/* The value a tensor begins with: from the file that was loaded, else as the layer or the user's rule says. It is in
- * memory (`data`; NULL: zeros), or it is made at its first use, where `from` has a function. False after an error,
- * which is *out. */
+/* The value a tensor begins with: from the file that was loaded, else as the layer or the user's rule says. It is a
+ * state already (*out), or it is in memory (`data`; NULL: zeros), or it is made at its first use, where `from` has a
+ * function. False after an error, which is *out. */
 static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is_param, nn_recipe recipe,
                         const ir_type *type, void **data, lazy_source *from, bool *frozen, xt_tensor *out) {
     nn_loaded *l = r->loaded ? map_remove(r->loaded, name, strlen(name)) : NULL;
@@ -372,6 +372,7 @@ static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is
     *frozen = false;
     *data = NULL;
     *from = (lazy_source){0};
+    *out = (xt_tensor){0};
     if (l && !nn_converts(l->type, type))
         *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type, l->path);
     else if (!l && must_have(r, name))
@@ -379,7 +380,11 @@ static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is
                           r->loaded_files > 1 ? "and what was loaded before it hold" : "holds", name);
     else {
         if (is_param) s = wished(r, name, type, &recipe, frozen);
-        if (!s && l && l->file)
+        if (!s && l && l->t.slot && l->type != type) s = nn_loaded_fetch(l);
+        if (!s && l && l->t.slot && l->type == type) {
+            *out = l->t;
+            l->t = (xt_tensor){0};
+        } else if (!s && l && l->file)
             s = nn_stored_source(l, from);
         else if (!s && l && !(s = nn_convert(l, type))) {
             *data = l->data;
@@ -432,9 +437,12 @@ static bool make_state(const xt_src *src, nn_root *r, const char *name, bool is_
     bool frozen;
     if (!begin_value(src, r, name, is_param, recipe, type, &data, &from, &frozen, out)) return false;
     lazy_role role = is_param ? LAZY_PARAMETER : LAZY_BUFFER;
-    *out = from.fill ? lazy_state_from(src, role, name, type, from)
-                     : lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, data);
+    bool waited = out->slot != 0;
+    if (!waited)
+        *out = from.fill ? lazy_state_from(src, role, name, type, from)
+                         : lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, data);
     if (is_param && !frozen && !lazy_is_error(*out)) xt_requires_grad_at(src, *out, true);
+    if (waited) lazy_state_becomes(src, *out, role);
     if (is_param && !lazy_is_error(*out)) nn_take_gradient(r, name, *out);
     return true;
 }

@@ -46,6 +46,7 @@ typedef struct nn_root {
     bool loaded_all; /* every tensor must come from one of them, until the first pass has ended */
     bool loaded_whole; /* the same until nn_loaded_passed: of a pass with the weights of a checkpoint */
     bool resumed, told_lacking; /* a fit goes on from loaded_path: a tensor that it lacks is told, once */
+    bool loaded_own; /* that file is a fit's own */
     bool loaded_told; /* what nobody took of it */
     int loaded_updates; /* since then, until that */
     struct nn_wish *wishes;
@@ -94,6 +95,7 @@ typedef struct nn_loaded {
     const struct st_entry *entry;
     bool turned; /* the file has the matrix the other way round */
     const char *path; /* of the file; kept for good. NULL: of none */
+    xt_tensor t; /* the value is in this state (nn_waiting); none: it is in memory or in the file */
 } nn_loaded;
 /* stored.c: values of files. A large one stays there until it is used (nn_stays_stored). */
 bool nn_stays_stored(const struct st_entry *e);
@@ -280,6 +282,12 @@ void nn_updated(nn_root *r);
 void nn_loaded_left(nn_root *r);
 typedef xt_status (*nn_waiting_fn)(void *user, const char *name, nn_loaded *l);
 xt_status nn_each_waiting(const nn_root *r, nn_waiting_fn fn, void *user);
+/* The value that waits for that name as a state, which the layer that takes it will have: whoever has to do with a
+ * parameter while it waits (an average) goes on with it when it is there. None: nothing waits for the name, or there
+ * was an error. */
+xt_tensor nn_waiting(nn_root *r, const char *name, bool is_param);
+/* What waits in `from`, or lies in its file, waits in `to` too. */
+xt_status nn_wait_as_well(nn_root *to, const char *name, nn_loaded *from);
 /* The tensor of that full name; NULL: none. */
 nn_entry *nn_find(const nn_root *r, const char *name);
 xt_tensor nn_tensor_of(const xt_module *m, const char *layer,

@@ -146,6 +146,7 @@ xt_status nn_load_checkpoint(const xt_src *src, xt_module *m, st_file *f, const 
     r->loaded_path = intern_text(intern(path));
     r->resumed = resumes;
     r->told_lacking = false;
+    r->loaded_own = true;
     r->loaded_whole = !resumes;
     return NULL;
 }

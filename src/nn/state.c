@@ -1,4 +1,5 @@
 /* Saving and loading modules as safetensors. Loading checks everything before it changes anything. */
+#include "base/handle.h"
 #include "format/safetensors.h"
 #include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
@@ -21,23 +22,12 @@ typedef struct save {
     const char *child; /* what the names of the module's tensors begin with, where it is another's child */
     const char *prefix, *transposed;
     st_set *set; /* NULL: another rank's */
+    xt_status failed; /* the first error of what waits */
 } save;
 
 /* A matrix of the module that the file has the other way round. */
 static bool is_turned(const char *pattern, int rank, const char *name) {
     return pattern && rank == 2 && nn_matches(pattern, name);
-}
-
-xt_status nn_turn(char **data, int64_t rows, int64_t columns, size_t size) {
-    size_t n = (size_t)rows * (size_t)columns * size;
-    char *out = base_malloc(n ? n : 1);
-    if (!out) return status_oom(n, "a transposed matrix");
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t q = 0; q < columns; q++)
-            memcpy(out + (size_t)(q * rows + r) * size, *data + (size_t)(r * columns + q) * size, size);
-    base_free(*data);
-    *data = out;
-    return NULL;
 }
 
 static xt_status declare(const save *o, st_set *w, const char *name, const ir_type *t) {
@@ -104,13 +94,19 @@ static xt_status declare_waiting(void *user, const char *full, nn_loaded *l) {
     return name ? declare(o, o->set, name, l->type) : NULL;
 }
 
+/* Every rank calls it: a state may lie on all of them. An error of the file is the writer's alone, and the others wait
+ * for it, as in nn_write_each. */
 static xt_status write_waiting(void *user, const char *full, nn_loaded *l) {
-    const save *o = user;
+    save *o = user;
     const char *name = within(full, o->child);
     char *data;
     if (!name) return NULL;
-    XT_TRY(nn_loaded_copy(l, &data));
-    return write_data(o, o->set, name, l->type, data);
+    if (l->t.slot) XT_TRY(lazy_gather_state(l->t, 0));
+    xt_status s = o->set && !o->failed ? nn_loaded_copy(l, &data) : NULL;
+    if (l->t.slot) lazy_forget_state(l->t);
+    if (o->set && !o->failed && !s) s = write_data(o, o->set, name, l->type, data);
+    if (s) o->failed = s;
+    return NULL;
 }
 
 static bool is_saved(void *user, const nn_entry *e) {
@@ -142,7 +138,11 @@ static xt_status write_all(const nn_root *r, const char *path, int64_t shard, sa
     if (!s && here) s = declare_all(r, o);
     if (!s && here) s = nn_each_waiting(r, declare_waiting, o);
     if (r->n) s = nn_write_each(r, &(nn_write){is_saved, write_entry, o}, s);
-    return s || !here ? s : nn_each_waiting(r, write_waiting, o);
+    o->failed = s;
+    xt_status apart = nn_each_waiting(r, write_waiting, o);
+    if (!apart) return o->failed;
+    xt_status_free(o->failed);
+    return apart;
 }
 
 xt_status xt_save_opt_at(const xt_src *src, xt_module *m, const char *path, xt_save_opts o) {
@@ -335,83 +335,6 @@ static xt_status read_values(load *l) {
     return NULL;
 }
 
-bool nn_converts(const ir_type *have, const ir_type *want) {
-    return have == want ||
-           (have && have->rank == want->rank && memcmp(have->dims, want->dims, have->rank * sizeof *have->dims) == 0 &&
-            ir_dtype_is_float(have->dtype) && ir_dtype_is_float(want->dtype));
-}
-
-bool nn_converts_some(xt_dtype have, xt_dtype want) {
-    return (have == XT_BF16 && want == XT_F32) || (have == XT_F32 && want == XT_BF16);
-}
-
-void nn_convert_some(xt_dtype have, const void *values, xt_dtype want, void *out, int64_t n) {
-    (void)want;
-    if (have == XT_BF16) {
-        const uint16_t *from = values;
-        uint32_t *to = out;
-        for (int64_t i = 0; i < n; i++) to[i] = (uint32_t)from[i] << 16;
-        return;
-    }
-    const uint32_t *from = values;
-    uint16_t *to = out;
-    for (int64_t i = 0; i < n; i++) {
-        bool nan = (from[i] & 0x7fffffff) > 0x7f800000;
-        to[i] = (uint16_t)(nan ? from[i] >> 16 | 0x40 : (from[i] + 0x7fff + (from[i] >> 16 & 1)) >> 16);
-    }
-}
-
-xt_status nn_convert(nn_loaded *l, const ir_type *want) {
-    if (l->type == want) return NULL;
-    size_t n = ir_type_bytes(want);
-    void *quick = nn_converts_some(l->type->dtype, want->dtype) ? base_malloc(n ? n : 1) : NULL;
-    if (quick) {
-        nn_convert_some(l->type->dtype, l->data, want->dtype, quick, want->count);
-        base_free(l->data);
-        l->data = quick;
-        l->type = want;
-        return NULL;
-    }
-    array from = {l->type, l->data}, to;
-    XT_TRY(array_new(want, &to));
-    for (int64_t i = 0; i < want->count; i++) array_set(&to, i, array_get(&from, i));
-    void *data = base_malloc(n ? n : 1);
-    if (data) memcpy(data, to.data, n);
-    array_free(&to);
-    if (!data) return status_oom(n, "a converted value");
-    base_free(l->data);
-    l->data = data;
-    l->type = want;
-    return NULL;
-}
-
-xt_status nn_wait_in(map **where, const char *name, const ir_type *type, const void *data) {
-    size_t n = ir_type_bytes(type);
-    if (!*where && !(*where = map_new())) return status_oom(sizeof(void *), name);
-    nn_loaded *l = base_calloc(1, sizeof *l);
-    void *old = NULL;
-    if (l) l->type = type;
-    if (!l || !(l->data = base_malloc(n ? n : 1)) ||
-        (memcpy(l->data, data, n), !map_put(*where, name, strlen(name), l, &old))) {
-        nn_loaded_free(l);
-        return status_oom(n, name);
-    }
-    if (old) l->path = ((nn_loaded *)old)->path;
-    nn_loaded_free(old);
-    return NULL;
-}
-
-bool nn_is_new(const nn_root *r, const char *name) {
-    size_t n = strlen(name);
-    return !map_get(r->by_name, name, n) && !(r->loaded && map_get(r->loaded, name, n));
-}
-
-xt_status nn_preload(nn_root *r, const char *name, const ir_type *type, const void *data) {
-    uintptr_t i = (uintptr_t)map_get(r->by_name, name, strlen(name));
-    return i ? lazy_state_write(r->entries[i - 1].t, data, ir_type_bytes(type))
-             : nn_wait_in(&r->loaded, name, type, data);
-}
-
 /* What has not been written waits for layers to come, of the first forward pass or beside it, with what other files
  * have for others of them; but a fit's own file has all that the fit had. */
 static xt_status keep_for_later(load *l) {
@@ -443,6 +366,7 @@ static xt_status keep_for_later(load *l) {
     }
     if (!path) return NULL;
     r->loaded_files += path != r->loaded_path || !r->loaded_files;
+    r->loaded_own = r->loaded_own && path == r->loaded_path;
     r->loaded_path = path;
     r->loaded_all = nn_is_unmade(r);
     r->loaded_told = false;
@@ -554,64 +478,4 @@ xt_status(xt_save)(xt_module *m, const char *path) {
 }
 xt_status(xt_load)(xt_module *m, const char *path) {
     return xt_load_at(src_get(src_from_caller()), m, path);
-}
-
-void nn_first_pass_ended(nn_root *r) {
-    if (!r->depth && !nn_is_unmade(r) && !lazy_pending()) r->loaded_all = false;
-}
-
-/* What a checkpoint made and nobody has asked for. */
-static void tell_waiting(const nn_root *r) {
-    size_t first = 0;
-    while (first < r->n && (!r->entries[first].waits || r->entries[first].anew)) first++;
-    if (first < r->n)
-        log_msg(XT_SEV_WARNING, "%s holds %zu tensors that no layer of the module has taken, %s among them",
-                r->loaded_path, r->n_waiting, r->entries[first].name);
-}
-
-/* How many wait of the file, and how many of them up to that place of the map. */
-static size_t of_file(const nn_root *r, const char *path, size_t up_to, size_t *out_all) {
-    size_t at = 0, n, before = 0;
-    const void *key;
-    void *v;
-    *out_all = 0;
-    while (map_next(r->loaded, &at, &key, &n, &v)) {
-        if (((nn_loaded *)v)->path != path) continue;
-        ++*out_all;
-        before += at <= up_to;
-    }
-    return before;
-}
-
-/* A step may call layers that its net does not (a second network, a head), and a validation others again: what is left
- * stays for them. */
-void nn_loaded_left(nn_root *r) {
-    size_t at = 0, n;
-    const void *key;
-    void *v;
-    if (!r->loaded_path || r->loaded_told || r->loaded_all || nn_is_unmade(r) || lazy_pending()) return;
-    r->loaded_told = true;
-    tell_waiting(r);
-    while (r->loaded && map_next(r->loaded, &at, &key, &n, &v)) {
-        size_t count, before = of_file(r, ((nn_loaded *)v)->path, at, &count);
-        if (((nn_loaded *)v)->path && before == 1)
-            log_msg(XT_SEV_WARNING, "%s holds %zu tensors that no layer of the module has taken, %.*s among them",
-                    ((nn_loaded *)v)->path, count, (int)n, (const char *)key);
-    }
-}
-
-void nn_updated(nn_root *r) {
-    if (r->loaded_path && !r->loaded_told && ++r->loaded_updates == 2) nn_loaded_left(r);
-}
-
-xt_status nn_each_waiting(const nn_root *r, nn_waiting_fn fn, void *user) {
-    size_t at = 0, n;
-    const void *key;
-    void *v;
-    while (r->loaded && map_next(r->loaded, &at, &key, &n, &v)) {
-        char name[1024];
-        snprintf(name, sizeof name, "%.*s", (int)n, (const char *)key);
-        XT_TRY(fn(user, name, v));
-    }
-    return NULL;
 }

@@ -21,11 +21,25 @@ void nn_loaded_free(void *loaded) {
     if (!l) return;
     base_free(l->data);
     st_close(l->file);
+    if (l->t.slot && lazy_type(l->t)) xt_drop_at(XT_HERE, l->t);
     base_free(l);
 }
 
+static xt_status fetch_state(nn_loaded *l) {
+    size_t n = ir_type_bytes(l->type);
+    char *data = base_malloc(n ? n : 1);
+    xt_status s = data ? lazy_state_read(l->t, data, n) : status_oom(n, "a loaded tensor");
+    if (s)
+        base_free(data);
+    else
+        l->data = data;
+    return s;
+}
+
 xt_status nn_loaded_fetch(nn_loaded *l) {
-    if (l->data || !l->file) return NULL;
+    if (l->data) return NULL;
+    if (l->t.slot) return fetch_state(l);
+    if (!l->file) return NULL;
     const st_entry *e = l->entry;
     size_t n = (size_t)(e->end - e->begin);
     char *data = base_malloc(n ? n : 1);
@@ -50,6 +64,69 @@ xt_status nn_loaded_copy(nn_loaded *l, char **out) {
     }
     if (!(*out = base_malloc(bytes ? bytes : 1))) return status_oom(bytes, "a loaded tensor");
     memcpy(*out, l->data, bytes);
+    return NULL;
+}
+
+/* --- of another form than the module has them in --- */
+xt_status nn_turn(char **data, int64_t rows, int64_t columns, size_t size) {
+    size_t n = (size_t)rows * (size_t)columns * size;
+    char *out = base_malloc(n ? n : 1);
+    if (!out) return status_oom(n, "a transposed matrix");
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t q = 0; q < columns; q++)
+            memcpy(out + (size_t)(q * rows + r) * size, *data + (size_t)(r * columns + q) * size, size);
+    base_free(*data);
+    *data = out;
+    return NULL;
+}
+
+bool nn_converts(const ir_type *have, const ir_type *want) {
+    return have == want ||
+           (have && have->rank == want->rank && memcmp(have->dims, want->dims, have->rank * sizeof *have->dims) == 0 &&
+            ir_dtype_is_float(have->dtype) && ir_dtype_is_float(want->dtype));
+}
+
+bool nn_converts_some(xt_dtype have, xt_dtype want) {
+    return (have == XT_BF16 && want == XT_F32) || (have == XT_F32 && want == XT_BF16);
+}
+
+void nn_convert_some(xt_dtype have, const void *values, xt_dtype want, void *out, int64_t n) {
+    (void)want;
+    if (have == XT_BF16) {
+        const uint16_t *from = values;
+        uint32_t *to = out;
+        for (int64_t i = 0; i < n; i++) to[i] = (uint32_t)from[i] << 16;
+        return;
+    }
+    const uint32_t *from = values;
+    uint16_t *to = out;
+    for (int64_t i = 0; i < n; i++) {
+        bool nan = (from[i] & 0x7fffffff) > 0x7f800000;
+        to[i] = (uint16_t)(nan ? from[i] >> 16 | 0x40 : (from[i] + 0x7fff + (from[i] >> 16 & 1)) >> 16);
+    }
+}
+
+xt_status nn_convert(nn_loaded *l, const ir_type *want) {
+    if (l->type == want) return NULL;
+    size_t n = ir_type_bytes(want);
+    void *quick = nn_converts_some(l->type->dtype, want->dtype) ? base_malloc(n ? n : 1) : NULL;
+    if (quick) {
+        nn_convert_some(l->type->dtype, l->data, want->dtype, quick, want->count);
+        base_free(l->data);
+        l->data = quick;
+        l->type = want;
+        return NULL;
+    }
+    array from = {l->type, l->data}, to;
+    XT_TRY(array_new(want, &to));
+    for (int64_t i = 0; i < want->count; i++) array_set(&to, i, array_get(&from, i));
+    void *data = base_malloc(n ? n : 1);
+    if (data) memcpy(data, to.data, n);
+    array_free(&to);
+    if (!data) return status_oom(n, "a converted value");
+    base_free(l->data);
+    l->data = data;
+    l->type = want;
     return NULL;
 }
 

@@ -144,6 +144,16 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
 /* Every tensor of a checkpoint, in the same order on every rank. */
 typedef xt_status (*tensor_fn)(void *user, const char *name, xt_tensor tensor);
 
+typedef struct waiting_state {
+    tensor_fn fn;
+    void *user;
+} waiting_state;
+
+static xt_status each_waiting_state(void *user, const char *name, nn_loaded *l) {
+    const waiting_state *w = user;
+    return l->t.slot ? w->fn(w->user, name, l->t) : NULL;
+}
+
 static xt_status each_tensor(const xt_trainer *t, tensor_fn fn, void *user) {
     char name[1100], own[1000];
     for (int i = 0; i < xt_module_tensors(t->net); i++)
@@ -162,13 +172,14 @@ static xt_status each_tensor(const xt_trainer *t, tensor_fn fn, void *user) {
             XT_TRY(fn(user, name, tensor));
         }
     }
-    return NULL;
+    return nn_each_waiting(t->net->root, each_waiting_state, &(waiting_state){fn, user});
 }
 
 /* What the file that was resumed holds of layers that have not been called since: of a second network, say, before the
  * first training step. */
 static xt_status take_loaded(void *user, const char *name, nn_loaded *l) {
     char *data;
+    if (l->t.slot) return NULL; /* which each_tensor has */
     XT_TRY(nn_loaded_copy(l, &data));
     return snapshot_add(user, name, l->type, data, ir_type_bytes(l->type));
 }
@@ -331,6 +342,12 @@ static xt_status gather_log(checkpoint_log *l) {
 static xt_status gather_all(xt_trainer *t, bool shards) {
     for (int k = 0; t->net && k < t->n_opts; k++)
         if (!lazy_pending() && !optim_take_loaded(src_get(t->src), t->opts[k])) return status_clone(lazy_pending());
+    for (size_t i = 0; i < t->n_callbacks; i++) {
+        const xt_callback *cb = t->callbacks[i];
+        xt_status s = NULL;
+        if (cb->tensors && cb->tensors->ready) TRAIN_HOOK(s =, t, cb, tensors->ready, t);
+        XT_TRY(s);
+    }
     XT_TRY(shards ? share_out(t, NULL) : lazy_gather_states());
     XT_TRY(checkpoint_ranks_gather(&t->own_buffers, t->net));
     XT_TRY(checkpoint_running_gather(&t->running, t));

@@ -34,6 +34,7 @@ typedef struct callback_tensors { /* tensors of a callback in checkpoints, as "c
     /* f32, and each rank has its own: the file has rank 0's under that name and all ranks' as
      * "xtrain:callback:CALLBACK:NAME" */
     bool of_ranks;
+    xt_status (*ready)(xt_trainer *t, void *user); /* of every rank, before a save; NULL: they are at any time */
 } callback_tensors;
 struct xt_callback {
     xt_callback_desc d;

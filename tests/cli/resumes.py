@@ -4,12 +4,14 @@
 resumes.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws a fit whose state is more than weights: layers that
 are frozen, unfrozen or put into another mode in the hooks of some epoch; optimizers that the step steps itself, each
 every few batches, while the others' gradients wait, and are clipped by their norm; layers that only some batches or
-later epochs call; norms and adapters that are said once; schedules, early stopping and checkpoints that watch a
-validation's value, which may be long ago; one rank or two. It writes a checkpoint behind every step and epoch. From
-some of them, and from checkpoints of a run that was resumed itself, the fit goes on: weights and rows must be the
-unbroken one's to the bit. On another number of ranks, with the same batch for all of them together, steps, epochs and
-samples of the rows are, and the weights nearly. What differs is printed with its seed, by which it is tried again."""
+later epochs call; norms and adapters that are said once; averages of the weights, and layers of validations alone;
+schedules, early stopping and checkpoints that watch a validation's value, which may be long ago; one rank or two. It
+writes a checkpoint behind every step and epoch. From some of them, and from checkpoints of a run that was resumed
+itself, the fit goes on: weights, rows and the tensors of the last checkpoint must be the unbroken one's to the bit. On
+another number of ranks, with the same batch for all of them together, steps, epochs and samples of the rows are, and
+the weights nearly. What differs is printed with its seed, by which it is tried again."""
 import csv
+import fnmatch
 import glob
 import hashlib
 import json
@@ -82,6 +84,7 @@ static void validation(xt_module *in, xt_batch b, void *user) {
     (void)user;
     xt_tensor out = xt_forward(in, b.x);
     @beside_validation@
+    @alone@
     xt_log("v", xt_cross_entropy(out, b.y), .sync_dist = XT_ON);
     drawn("(validation)");
 }
@@ -170,6 +173,7 @@ int main(int argc, char **argv) {
                                           .auto_insert_metric_name = XT_OFF, .save_last = XT_OFF));
     xt_trainer_add(t, xt_callback_new(&own, NULL));
     @callbacks@
+    @averaging@
     xt_dataset *d = xt_array_dataset(x, (xt_spec){XT_F32, {5}}, y, (xt_spec){XT_I64, {0}}, N);
     int rc = xt_fit(t, &task, xt_loader_new(d, .batch = batch@loader@), xt_loader_new(d, .batch = batch, .limit = 2));
     char path[1000];
@@ -190,7 +194,7 @@ DRAWS = ["step", "validation", "augment", "epoch_start", "epoch_end", "validatio
 
 def drawn_hooks(r, p, epochs):
     """What is frozen where; each hook of an epoch speaks once, in that epoch, or again in each from there on."""
-    said, patterns = [], ["a.*", "b.*", "*.bias", "a.fc.weight"]
+    said, patterns = [], ["a.*", "b.*", "*.bias", "a.fc.weight", "c.head.*", "c.alt?.*", "?.alone.*"]
     prebuilt = r.random() < 0.5
     if prebuilt:
         p["before"] = ("task.module = m = xt_module_new(net, NULL);\n"
@@ -241,6 +245,21 @@ def drawn_makers(r, p, manual):
         p["epoch_start"] += said % r.choice([1, 2])
 
 
+def drawn_averages(r, p):
+    """Of the weights, and a layer that nothing but some validations calls."""
+    averaged = r.choice(["", "", ".decay = 0.8", ".decay = 0.5, .every_n_steps = %d" % r.choice([2, 3]),
+                         ".swa = XT_ON, .start_epoch = %d" % r.choice([0, 1]),
+                         ".swa = XT_ON, .start_epoch = 1, .swa_lr = 0.01, .anneal_epochs = 2"])
+    if averaged:
+        p["averaging"] = "xt_trainer_add(t, xt_weight_averaging(%s));" % averaged
+    if r.random() < 0.4:
+        when = r.choice(["1", "1", "b.epoch >= 1", "b.epoch != 1"])
+        p["alone"] = ('if (%s) xt_log("alone", xt_mean(xt_linear(xt_sub(in, "%s", -1), "alone", xt_tanh(out), 2)));'
+                      % (when, r.choice(["c", "e"])))
+    if r.random() < 0.3:  # reads end no step, and change nothing
+        p["epoch_start"] += 'if (epoch) xt_item(xt_sum(xt_module_find(m, "c.out.bias")));\n'
+
+
 def step_of_one(r, i, when):
     clip = "xt_clip_grad_norm(o[%d], %s); " % (i, r.choice(["0.05", "0.3"])) if r.random() < 0.4 else ""
     return "if (%s) { %sxt_optimizer_step(o[%d]); }\n" % (when, clip, i)
@@ -282,6 +301,7 @@ def draw(r):
         options.append(".gradient_clip_val = %s" % r.choice(["0", "0.05", "0.3"]))
     drawn_hooks(r, p, epochs)
     drawn_makers(r, p, manual)
+    drawn_averages(r, p)
     if manual:  # an optimizer of parameters that are all frozen has no gradient to step with
         for place in "before", "in_configure", "in_fit_start", "epoch_start":
             p[place] = re.sub(r'freeze\(m, "([ab])\.(\*|fc\.weight)"\)', r'freeze(m, "\1.fc.bias")', p[place])
@@ -335,7 +355,10 @@ def run(folder, runs, ranks, *words):
                                    XT_PROGRESS="off", XT_POSTMORTEM="off", XT_CACHE="on", XT_TIMEOUT="60",
                                    XT_CACHE_DIR=work + "/cache"))
     done.events = re.findall(r"event (\S+ \d+)", done.stdout)
-    return done, weights_of(folder + "/" + runs + "/weights.safetensors"), rows_of(folder + "/" + runs)
+    kept = folder + "/" + runs + "/"
+    last = kept + "default/version_0/checkpoints/last.ckpt"
+    done.last = (weights_of(last), meta_of(last, "position")) if os.path.exists(last) else None
+    return done, weights_of(kept + "weights.safetensors"), rows_of(folder + "/" + runs)
 
 
 def checkpoints(folder, runs):
@@ -369,13 +392,34 @@ def resume(folder, runs, ranks, whole, rows, path, p):
     if done.returncode or (got and not weights):
         return ["%s: exit %d: %s" % (name, done.returncode, done.stderr[-600:])]
     why = [] if weights is None or weights[0] == whole[0] else ["weights %s, %s" % (whole, weights)]
+    if done.last and p["last"] and done.last[1] == p["last"][1] and done.last[0] != p["last"][0]:
+        why.append("last.ckpt %s, %s" % (p["last"], done.last))
+    why += ["told: " + what for what in told_wrongly(p["said"], done.stdout + done.stderr, path)]
     why += calls_differ(p["events"], done)
     return ["%s: %s" % (name, w) for w in why + differs(whole, rows, got, step)]
 
 
+def told_wrongly(whole, said, path):
+    """Patterns that fit a name of the file, which the unbroken run has not told; layers that wait, where none may be
+    one of them with another name."""
+    names = [re.sub(r"parametrizations\.(\w+)\.original\d?$", r"\1", name) for name in head_of(path)]
+    out = [pattern for pattern in re.findall(r"no parameter's name fits \"(\S+)\"", said)
+           if fnmatch.filter(names, pattern) and 'no parameter\'s name fits "%s"' % pattern not in whole]
+    left = re.findall(r".* tensors that no layer of the module has taken", said)
+    return out if " is not in " in said else out + left
+
+
+def head_of(path):
+    with open(path, "rb") as f:
+        return json.loads(f.read(int.from_bytes(f.read(8), "little")))
+
+
+def meta_of(path, key):
+    return head_of(path)["__metadata__"][key]
+
+
 def step_of(path):
-    head = open(path, "rb").read(1 << 16).decode("latin1")
-    return re.search(r'"global_step":"(\d+)"', head)[1]
+    return meta_of(path, "global_step")
 
 
 def other_ranks(folder, ranks, whole, rows, path, p):
@@ -406,7 +450,7 @@ def main():
         subprocess.run([os.environ.get("CC", "cc"), "-w", "-g", *flags, "-I" + include, "p.c", "-o", "program",
                         "-L" + build, "-lxtrain", "-lm", "-Wl,-rpath," + build], cwd=folder, check=True)
         done, whole, rows = run(folder, "whole", ranks)
-        p["events"] = done.events
+        p["events"], p["last"], p["said"] = done.events, done.last, done.stdout + done.stderr
         why = []
         if done.returncode or not whole:
             why.append("exit %d: %s" % (done.returncode, done.stderr[-600:]))
@@ -419,7 +463,8 @@ def main():
                 why += resume(folder, "three", ranks, whole, rows, r.choice(again), p)
                 resumed += 1
         alike = "(augment)" not in p["draws"]  # other ranks draw other numbers
-        plain = not p["layer"] and not p["alternating"] and not p["callbacks"] and not p["schedule"] and alike
+        plain = not p["layer"] and not p["alternating"] and not p["callbacks"] and not p["schedule"]
+        plain = plain and not p["averaging"] and alike
         if not why and plain and files and r.random() < 0.8:
             why += other_ranks(folder, ranks, whole, rows, r.choice(files), p)
             resumed += 1

@@ -46,6 +46,14 @@ xt_tensor lazy_state_from(const xt_src *src, lazy_role role, const char *name, c
     return t;
 }
 
+void lazy_state_becomes(const xt_src *src, xt_tensor state, lazy_role role) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
+    if (!s) return;
+    s->role = role;
+    s->src = src_intern(src);
+}
+
 xt_status lazy_state_refill(xt_tensor state, lazy_source from) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = NULL;
