@@ -68,6 +68,9 @@ xt_status loop_box(loop *l, const ir_type *x, ir_builder *b, ir_value *at, int64
 loop_order loop_row(const loop *l, const ir_type *whole, const ir_type *row, ir_value *const *start,
                     const ir_block *block);
 
+/* [1, x's dims...]: what a reshape between the two makes of x is its row, not another arrangement of it. */
+bool loop_is_row_type(const ir_type *row, const ir_type *x);
+
 /* grads[i], in l->back: one iteration's part of the gradient of captured value i, or NULL. Fills l->terms. */
 xt_status loop_terms_find(loop *l, ir_value *const *grads);
 void loop_terms_results(const loop *l, ir_value **out); /* what `back` returns for them */

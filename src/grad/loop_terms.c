@@ -37,7 +37,7 @@ static void find_stack(const loop *l, loop_side *s) {
         s->order = LOOP_ROW_UP;
     }
     if (!s->order && cut && cut->code == OP_dynamic_slice && !grad_within(cut->in[0], l->back) &&
-        s->v->type->rank + 1 == cut->out[0].type->rank) {
+        loop_is_row_type(cut->out[0].type, s->v->type)) {
         s->order = loop_row(l, cut->in[0]->type, cut->out[0].type, cut->in + 1, l->back);
         if (s->order) s->stack = cut->in[0];
     }
@@ -45,7 +45,7 @@ static void find_stack(const loop *l, loop_side *s) {
         const loop_term *row = &l->terms[t];
         const ir_op *grown = row->kind == LOOP_ROW && row->order ? row->op->in[1]->def : NULL;
         if (!grown || grown->code != OP_reshape || grown->in[0] != s->v ||
-            s->v->type->rank + 1 != grown->out[0].type->rank)
+            !loop_is_row_type(grown->out[0].type, s->v->type))
             continue;
         s->row_term = t;
         s->order = row->order;

@@ -52,6 +52,11 @@ loop_order loop_row(const loop *l, const ir_type *whole, const ir_type *row, ir_
     return row_index(l, start[0], block);
 }
 
+bool loop_is_row_type(const ir_type *row, const ir_type *x) {
+    return row->rank == x->rank + 1 && row->dims[0] == 1 &&
+           (x->rank == 0 || memcmp(row->dims + 1, x->dims, x->rank * sizeof *x->dims) == 0);
+}
+
 /* What writes to state i, which nothing else reads; NULL: there is no such. */
 static ir_op *only_update(const loop *l, size_t i) {
     const ir_op *ret = ir_block_return(l->body);
@@ -76,7 +81,7 @@ static xt_status find_rows(loop *l) {
         l->rows[i] = order && !l->c->want[i] ? set : NULL;
         const ir_op *grown = order == LOOP_ROW_UP ? set->in[1]->def : NULL;
         if (!grown || grown->code != OP_reshape || grown->in[0]->block != l->body ||
-            grown->in[0]->type->rank + 1 != grown->out[0].type->rank)
+            !loop_is_row_type(grown->out[0].type, grown->in[0]->type))
             continue;
         l->kept[l->n_kept++] = (loop_kept){.value = grown->in[0], .stack = &((ir_op *)(uintptr_t)l->c->op)->out[i]};
     }
