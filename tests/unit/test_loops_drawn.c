@@ -25,8 +25,9 @@ static const char *const forms[FORMS] = {"xt_scan",
                                          "xt_while, max_steps"};
 typedef enum derived { THRICE, HVP, JVP_OF_VJP, VMAP, DERIVED } derived;
 static const char *const ways[DERIVED] = {"xt_grad_of", "xt_hvp", "xt_jvp of xt_vjp", "xt_vmap"};
-enum { MATRIX, OTHER, BIAS, START, INPUTS, LEAVES };
-static const char *const leaves[LEAVES] = {"the matrix", "the other matrix", "the bias", "the carry", "the inputs"};
+enum { MATRIX, OTHER, BIAS, START, INPUTS, MATRICES, LEAVES };
+static const char *const leaves[LEAVES] = {"the matrix", "the other matrix", "the bias",
+                                           "the carry",  "the inputs",       "the steps' matrices"};
 enum { MOST_STEPS = 4, MOST_CARRIES = 2, EXAMPLES = 2, LEVELS = 3, MOST_DIMS = 5, INNER_STEPS = 2 };
 
 typedef struct drawn {
@@ -35,8 +36,8 @@ typedef struct drawn {
     derived way;
     int64_t steps, dims[MOST_DIMS]; /* of the carry */
     int rank, n_carry;
-    bool has_inputs, written_out;
-    xt_tensor leaf[LEAVES], limit;
+    bool has_inputs, written_out, nests; /* nests: a loop stands in the body by now */
+    xt_tensor leaf[LEAVES], limit, own; /* own: the step's matrix */
 } drawn;
 
 static uint64_t bits(uint64_t x) { /* splitmix64 */
@@ -102,13 +103,18 @@ static xt_tensor block(xt_module *m, xt_tensor x, void *user) {
 
 static xt_tensor product(drawn *d, xt_tensor a, xt_tensor b) {
     const xt_tensor w = d->leaf[MATRIX], u = d->leaf[OTHER];
-    switch (draw(d, 8)) {
+    const int64_t half = d->dims[d->rank - 1] / 2;
+    switch (draw(d, 12)) {
     case 0: return xt_matmul(a, xt_mT(w));
     case 1: return xt_matmul(a, u);
     case 2: return xt_matmul(a, xt_matmul(w, u));
     case 3: return xt_matmul(xt_tanh(xt_matmul(a, w)), w);
     case 4: return xt_add(xt_matmul(a, w), xt_matmul(b, u));
     case 5: return xt_einsum("...i,ji->...j", 2, XT_TENSORS(a, u));
+    case 6: return xt_matmul(xt_slice(a, -1, 0, half), xt_slice(w, 0, 0, half));
+    case 7: return d->rank > 1 ? xt_matmul(xt_mul(a, 0.1), xt_matmul(xt_mT(b), b)) : xt_mul(a, xt_sum(b));
+    case 8:
+    case 9: return xt_matmul(a, d->has_inputs ? d->own : w);
     default: return xt_matmul(a, w);
     }
 }
@@ -128,7 +134,10 @@ static xt_tensor one_op(drawn *d, xt_tensor a, xt_tensor b, xt_tensor c) {
     }
     case 8: return xt_mul(a, xt_select(d->leaf[MATRIX], 0, 0));
     case 9: return branch(d, a, b);
-    case 10: return loop_inside(d, a, b);
+    case 10:
+        if (d->nests) return xt_mul(a, c);
+        d->nests = true; /* one: each derivative makes several loops of it in several of what is around */
+        return loop_inside(d, a, b);
     case 11: return d->written_out ? block(NULL, a, d) : xt_checkpoint_block(block, NULL, a, d);
     default: return product(d, a, b);
     }
@@ -144,8 +153,9 @@ static void body(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user)
     xt_tensor v[MOST_CARRIES + 8];
     int n = 0;
     d->at = 1000;
+    d->nests = false;
     for (; n < d->n_carry; n++) v[n] = carry[n];
-    if (d->has_inputs) v[n++] = x[0];
+    if (d->has_inputs) v[n++] = x[0], d->own = x[1];
     const int first = draw(d, n), more = 1 + draw(d, 4);
     v[n] = product(d, v[first], any_of(d, n, v));
     n++;
@@ -172,9 +182,10 @@ static xt_tensor more(const xt_tensor *state, void *user) {
 /* The states: the carries, the sum of the outputs' squares, the number of the step. */
 static void step(xt_tensor *state, void *user) {
     const drawn *d = user;
-    xt_tensor *sum = &state[d->n_carry], *i = sum + 1, x = {0}, y;
-    if (d->has_inputs) x = xt_squeeze(xt_index_select(d->leaf[INPUTS], 0, xt_reshape(*i, 1)), 0);
-    body(state, &x, &y, user);
+    xt_tensor *sum = &state[d->n_carry], *i = sum + 1, x[2] = {{0}}, y;
+    for (int k = 0; d->has_inputs && k < 2; k++)
+        x[k] = xt_squeeze(xt_index_select(d->leaf[INPUTS + k], 0, xt_reshape(*i, 1)), 0);
+    body(state, x, &y, user);
     *sum = xt_add(*sum, xt_sum(xt_square(y)));
     *i = xt_add(*i, 1);
 }
@@ -183,8 +194,8 @@ static xt_tensor written_out(drawn *d, xt_tensor *carry) {
     xt_tensor sum = xt_full(0, XT_F64), y;
     for (int64_t k = 0; k < d->steps; k++) {
         const int64_t at = d->form == SCAN_DOWN ? d->steps - 1 - k : k;
-        const xt_tensor x = xt_select(d->leaf[INPUTS], 0, at);
-        body(carry, &x, &y, d);
+        const xt_tensor x[2] = {xt_select(d->leaf[INPUTS], 0, at), xt_select(d->leaf[MATRICES], 0, at)};
+        body(carry, x, &y, d);
         sum = xt_add(sum, xt_sum(xt_square(y)));
     }
     return sum;
@@ -193,7 +204,7 @@ static xt_tensor written_out(drawn *d, xt_tensor *carry) {
 static xt_tensor looped(drawn *d, xt_tensor *carry) {
     if (d->form <= SCAN_DOWN) {
         xt_tensor ys;
-        xt_scan(body, d->n_carry, carry, d->has_inputs, &d->leaf[INPUTS], 1, &ys, .length = d->steps, .user = d,
+        xt_scan(body, d->n_carry, carry, d->has_inputs ? 2 : 0, &d->leaf[INPUTS], 1, &ys, .length = d->steps, .user = d,
                 .reverse = d->form == SCAN_DOWN ? XT_ON : XT_OFF, .recompute = d->form == SCAN_AGAIN ? XT_ON : XT_OFF);
         return xt_sum(xt_square(ys));
     }
@@ -217,7 +228,7 @@ static void loss(const xt_tensor *in, xt_tensor *out, void *user) {
 
 /* --- derivatives --- */
 typedef struct results {
-    xt_tensor of[LEVELS + 2][LEAVES], slope[LEVELS + 2]; /* slope: their sum times the direction */
+    xt_tensor of[LEVELS][LEAVES], slope[LEVELS]; /* slope: their sum times the direction */
     int n;
 } results;
 
@@ -245,48 +256,44 @@ static void pulled(const xt_tensor *in, xt_tensor *out, void *user) {
     xt_vjp(loss, user, LEAVES, in, 1, &one, &value, out);
 }
 
-/* What the way of the seed gives; the reference maps nothing and pushes nothing. */
-static results derive(drawn *d, const xt_tensor *in, const xt_tensor *way) {
+/* What the seed's way gives: derivatives from the first or, of products with the Hessian, from the second. */
+static results ways_give(drawn *d, const xt_tensor *in, const xt_tensor *way) {
+    static const int axes[LEAVES] = {XT_SHARED, XT_SHARED, XT_SHARED, 0, 0, XT_SHARED};
     results r = {.n = 0};
-    xt_tensor root, g[LEAVES];
-    if (d->way == HVP || d->way == JVP_OF_VJP) {
-        if (d->written_out) {
-            loss(in, &root, d);
-            differentiate(&r, root, in, way, 3);
-            memmove(r.of, r.of + 1, 2 * sizeof *r.of);
-            memmove(r.slope, r.slope + 1, 2 * sizeof *r.slope);
-            r.n--;
-            return r;
-        }
-        if (d->way == HVP)
-            xt_hvp(loss, d, LEAVES, in, way, NULL, g);
-        else {
-            xt_tensor first[LEAVES];
-            xt_jvp(pulled, d, LEAVES, in, way, LEAVES, first, g);
-        }
-        if (xt_error()) return r;
+    xt_tensor value, first[LEAVES], g[LEAVES];
+    switch (d->way) {
+    case HVP:
+        if (!xt_hvp(loss, d, LEAVES, in, way, NULL, g)) return r;
         add_results(&r, in, g, way);
         differentiate(&r, r.slope[0], in, way, 1);
         return r;
+    case JVP_OF_VJP: /* a push is two pulls: this has the program of a third derivative */
+        if (xt_jvp(pulled, d, LEAVES, in, way, LEAVES, first, g)) add_results(&r, in, g, way);
+        return r;
+    case VMAP:
+        xt_vmap(loss, LEAVES, in, 1, &value, .in_axes = axes, .user = d);
+        differentiate(&r, xt_sum(xt_sin(value)), in, way, 2);
+        return r;
+    default:
+        loss(in, &value, d);
+        differentiate(&r, value, in, way, LEVELS);
+        return r;
     }
-    if (d->way == VMAP && d->written_out) {
-        root = xt_full(0, XT_F64);
-        for (int e = 0; e < EXAMPLES; e++) {
-            xt_tensor one[LEAVES], out;
-            memcpy(one, in, sizeof one);
-            one[START] = xt_select(in[START], 0, e);
-            one[INPUTS] = xt_select(in[INPUTS], 0, e);
-            loss(one, &out, d);
-            root = xt_add(root, xt_sin(out));
-        }
-    } else if (d->way == VMAP) {
-        static const int axes[LEAVES] = {XT_SHARED, XT_SHARED, XT_SHARED, 0, 0};
-        xt_vmap(loss, LEAVES, in, 1, &root, .in_axes = axes, .user = d);
-        root = xt_sum(xt_sin(root));
-    } else {
-        loss(in, &root, d);
+}
+
+/* The same by xt_grad_of alone, an example at a time. */
+static results derivatives(drawn *d, const xt_tensor *in, const xt_tensor *way) {
+    results r = {.n = 0};
+    xt_tensor value, all = xt_full(0, XT_F64), one[LEAVES];
+    for (int e = 0; d->way == VMAP && e < EXAMPLES; e++) {
+        memcpy(one, in, sizeof one);
+        one[START] = xt_select(in[START], 0, e);
+        one[INPUTS] = xt_select(in[INPUTS], 0, e);
+        loss(one, &value, d);
+        all = xt_add(all, xt_sin(value));
     }
-    differentiate(&r, root, in, way, d->way == VMAP ? 2 : LEVELS);
+    if (d->way != VMAP) loss(in, &all, d);
+    differentiate(&r, all, in, way, d->way == JVP_OF_VJP || d->way == VMAP ? 2 : LEVELS);
     return r;
 }
 
@@ -304,10 +311,11 @@ static xt_tensor numbers(drawn *d, double scale, int rank, const int64_t *dims) 
 
 /* Of the leaves' shapes; matrices are scaled as a layer's are. */
 static void draw_leaves(drawn *d, bool weights, xt_tensor *out) {
-    const int64_t width = d->dims[d->rank - 1], square[2] = {width, width};
+    const int64_t width = d->dims[d->rank - 1], square[2] = {width, width}, squares[3] = {d->steps, width, width};
+    const double scale = weights ? 1.5 / sqrt((double)width) : 1;
     int64_t dims[MOST_DIMS + 2];
     int rank = 0;
-    for (int i = MATRIX; i <= OTHER; i++) out[i] = numbers(d, weights ? 1.5 / sqrt((double)width) : 1, 2, square);
+    for (int i = MATRIX; i <= OTHER; i++) out[i] = numbers(d, scale, 2, square);
     out[BIAS] = numbers(d, 1, 1, &width);
     if (d->way == VMAP) dims[rank++] = EXAMPLES;
     memcpy(dims + rank, d->dims, (size_t)d->rank * sizeof *dims);
@@ -315,6 +323,7 @@ static void draw_leaves(drawn *d, bool weights, xt_tensor *out) {
     dims[rank++] = d->steps;
     memcpy(dims + rank, d->dims, (size_t)d->rank * sizeof *dims);
     out[INPUTS] = numbers(d, 1, rank + d->rank, dims);
+    out[MATRICES] = numbers(d, scale, 3, squares);
 }
 
 static drawn draw_loop(uint64_t seed) {
@@ -349,28 +358,27 @@ static bool no_error(const drawn *d, const char *what) {
     return false;
 }
 
-/* The largest difference of elements and the largest element of what is expected, for each result. */
-static bool results_agree(const drawn *d, const results *a, const results *b) {
-    enum { MOST = 2 * (LEVELS + 2) * LEAVES };
-    xt_tensor parts[MOST];
-    double v[MOST];
+/* Held against the last of the reference's, as many as there are: the largest difference of elements and the largest
+ * element of what is expected. */
+static bool results_agree(const drawn *d, const results *is, const results *expected) {
+    xt_tensor parts[2 * LEVELS * LEAVES];
+    double v[2 * LEVELS * LEAVES];
+    const int from = expected->n - is->n;
     int n = 0;
-    for (int k = 0; k < b->n; k++)
+    for (int k = 0; k < is->n; k++)
         for (int i = 0; i < LEAVES; i++) {
-            parts[n++] = xt_max(xt_abs(xt_minus(a->of[k][i], b->of[k][i])));
-            parts[n++] = xt_max(xt_abs(b->of[k][i]));
+            const xt_tensor want = expected->of[from + k][i];
+            parts[n++] = xt_max(xt_abs(xt_minus(is->of[k][i], want)));
+            parts[n++] = xt_max(xt_abs(want));
         }
-    const xt_tensor all = xt_stack(n, parts, 0);
-    if (!no_error(d, "comparing")) return false;
-    if (!xt_read(all, v, (size_t)n * sizeof *v)) return no_error(d, "reading");
-    bool same = true;
+    if (!xt_read(xt_stack(n, parts, 0), v, (size_t)n * sizeof *v)) return no_error(d, "reading");
+    bool same = n > 0;
     for (int k = 0; k < n / 2; k++) {
         /* f64: the order of sums, through up to four steps and three derivatives. */
         if (v[2 * k] <= 1e-9 * (1e-3 + v[2 * k + 1])) continue;
         told(d);
-        fprintf(stderr, "derivative %d by %s: %g off, the largest element is %g\n",
-                k / LEAVES + (d->way == HVP || d->way == JVP_OF_VJP ? 2 : 1), leaves[k % LEAVES], v[2 * k],
-                v[2 * k + 1]);
+        fprintf(stderr, "derivative %d by %s: %g off, the largest element is %g\n", 1 + from + k / LEAVES,
+                leaves[k % LEAVES], v[2 * k], v[2 * k + 1]);
         same = false;
     }
     return same;
@@ -383,12 +391,12 @@ static bool same_as_written_out(uint64_t seed) {
     draw_leaves(&d, false, way);
     const double limit = (double)d.steps - 0.5;
     d.limit = xt_from_data(&limit, XT_F64, 0, NULL);
-    const results loop = derive(&d, in, way);
+    const results loop = ways_give(&d, in, way);
     if (!no_error(&d, "the loop")) return false;
     d.written_out = true;
-    const results reference = derive(&d, in, way);
+    const results expected = derivatives(&d, in, way);
     if (!no_error(&d, "written out")) return false;
-    const bool same = results_agree(&d, &loop, &reference);
+    const bool same = results_agree(&d, &loop, &expected);
     xt_mark_step();
     return same;
 }
