@@ -19,20 +19,23 @@ typedef struct loop_kept { /* a value of the body that the forward loop stacks: 
     ir_value *again, *row; /* not an argument: in `back`, as it is computed again, and the argument that replaces it */
 } loop_kept;
 
+/* Whether each iteration has a row of its own in a stack, and where: the first iteration's first, or last. */
+typedef enum loop_order { LOOP_NO_ROW, LOOP_ROW_UP, LOOP_ROW_DOWN } loop_order;
+
 typedef enum loop_term_kind { LOOP_SUM, LOOP_ROW, LOOP_PRODUCT } loop_term_kind;
 typedef struct loop_side { /* an operand of a product */
     ir_value *v; /* in `back` */
     ir_value *stack; /* [trips, ...], when it is there already; NULL */
-    bool down; /* its rows are in the order of the last iteration first */
     size_t row_term; /* it is the row of this term; SIZE_MAX */
-    size_t state; /* it is stacked by this state; SIZE_MAX */
+    loop_order order; /* of the rows of those two; LOOP_NO_ROW: it is in neither */
+    size_t state; /* it is stacked by this state, up; SIZE_MAX */
 } loop_side;
 typedef struct loop_term {
     loop_term_kind kind;
     size_t captured;
     ir_value *g; /* in `back` */
     const ir_op *op; /* the update of a row, the product */
-    bool own, down; /* a row: each iteration has its own; the last iteration's first */
+    loop_order order; /* a row: LOOP_NO_ROW: iterations may meet in one */
     loop_side side[2];
     size_t result, state; /* the first of its results of `back`, of its states */
 } loop_term;
@@ -61,12 +64,12 @@ typedef struct loop {
 
 /* x as the box [1, ...] of a store [trips, ...] that begins at `at`. */
 xt_status loop_box(loop *l, const ir_type *x, ir_builder *b, ir_value *at, int64_t **dims, ir_value ***start);
-/* `at`, in a block whose arguments begin with the states, is the number of the iteration, or (down) the number of
- * iterations behind it. */
-bool loop_row_index(const loop *l, const ir_value *at, const ir_block *block, bool *out_down);
-/* The box at `start` is a row of `whole`, another one in each iteration. */
-bool loop_is_row(const loop *l, const ir_type *whole, const ir_type *row, ir_value *const *start, const ir_block *block,
-                 bool *out_down);
+/* The box at `start`, in a block whose arguments begin with the states, as a row of `whole`. */
+loop_order loop_row(const loop *l, const ir_type *whole, const ir_type *row, ir_value *const *start,
+                    const ir_block *block);
+
+/* [1, x's dims...]: what a reshape between the two makes of x is its row, not another arrangement of it. */
+bool loop_is_row_type(const ir_type *row, const ir_type *x);
 
 /* grads[i], in l->back: one iteration's part of the gradient of captured value i, or NULL. Fills l->terms. */
 xt_status loop_terms_find(loop *l, ir_value *const *grads);

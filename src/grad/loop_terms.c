@@ -30,22 +30,25 @@ static const ir_op *product_of(const loop *l, const ir_value *g) {
 /* Finds v stacked already: kept by the forward loop, a row of an input, or a row that another term gathers. */
 static void find_stack(const loop *l, loop_side *s) {
     const ir_op *cut = s->v->def && s->v->def->code == OP_reshape ? s->v->def->in[0]->def : NULL;
-    for (size_t k = 0; k < l->n_kept && !s->stack; k++) {
+    for (size_t k = 0; k < l->n_kept && !s->order; k++) {
         const loop_kept *kept = &l->kept[k];
-        if (s->v == (kept->row ? kept->row : l->back->args[kept->value->index])) s->stack = kept->stack;
+        if (s->v != (kept->row ? kept->row : l->back->args[kept->value->index])) continue;
+        s->stack = kept->stack;
+        s->order = LOOP_ROW_UP;
     }
-    if (!s->stack && cut && cut->code == OP_dynamic_slice && !grad_within(cut->in[0], l->back) &&
-        s->v->type->rank + 1 == cut->out[0].type->rank &&
-        loop_is_row(l, cut->in[0]->type, cut->out[0].type, cut->in + 1, l->back, &s->down))
-        s->stack = cut->in[0];
-    for (size_t t = 0; t < l->n_terms && !s->stack && s->row_term == SIZE_MAX; t++) {
+    if (!s->order && cut && cut->code == OP_dynamic_slice && !grad_within(cut->in[0], l->back) &&
+        loop_is_row_type(cut->out[0].type, s->v->type)) {
+        s->order = loop_row(l, cut->in[0]->type, cut->out[0].type, cut->in + 1, l->back);
+        if (s->order) s->stack = cut->in[0];
+    }
+    for (size_t t = 0; t < l->n_terms && !s->order; t++) {
         const loop_term *row = &l->terms[t];
-        const ir_op *grown = row->kind == LOOP_ROW && row->own ? row->op->in[1]->def : NULL;
+        const ir_op *grown = row->kind == LOOP_ROW && row->order ? row->op->in[1]->def : NULL;
         if (!grown || grown->code != OP_reshape || grown->in[0] != s->v ||
-            s->v->type->rank + 1 != grown->out[0].type->rank)
+            !loop_is_row_type(grown->out[0].type, s->v->type))
             continue;
         s->row_term = t;
-        s->down = row->down;
+        s->order = row->order;
     }
 }
 
@@ -57,7 +60,7 @@ static bool take_product(const loop *l, loop_term *t) {
         t->side[i] = (loop_side){.v = dot->in[i], .row_term = SIZE_MAX, .state = SIZE_MAX};
         if (!in_back(l, dot->in[i])) return false;
         find_stack(l, &t->side[i]);
-        if (!t->side[i].stack && t->side[i].row_term == SIZE_MAX) room -= dot->in[i]->type->count;
+        if (!t->side[i].order) room -= dot->in[i]->type->count;
     }
     t->op = dot;
     return dot && room >= 0;
@@ -73,7 +76,7 @@ static xt_status add_terms(loop *l, size_t *cap, size_t captured, ir_value *g, i
     if (op && op->code == OP_dynamic_update_slice && is_zeros(op->in[0])) {
         t.kind = LOOP_ROW;
         t.op = op;
-        t.own = loop_is_row(l, g->type, op->in[1]->type, op->in + 2, l->back, &t.down);
+        t.order = loop_row(l, g->type, op->in[1]->type, op->in + 2, l->back);
     }
     if (l->n_terms == *cap) {
         size_t more = *cap ? 2 * *cap : 8;
@@ -102,7 +105,7 @@ xt_status loop_terms_find(loop *l, ir_value *const *grads) {
             continue;
         }
         for (int i = 0; i < 2; i++) {
-            if (t->side[i].stack || t->side[i].row_term != SIZE_MAX) continue;
+            if (t->side[i].order) continue;
             t->side[i].state = l->n_states++;
             l->n_results++;
         }
@@ -149,7 +152,7 @@ xt_status loop_terms_step(loop *l, ir_builder *b, ir_value *j, ir_value *const *
         if (t->kind == LOOP_ROW) {
             size_t rank = t->op->n_in - 2;
             ir_value *row =
-                t->own ? r[0] : ir_add(b, ir_dynamic_slice(b, states[t->state], rank, r + 1, r[0]->type->dims), r[0]);
+                t->order ? r[0] : ir_add(b, ir_dynamic_slice(b, states[t->state], rank, r + 1, r[0]->type->dims), r[0]);
             next[t->state] = ir_dynamic_update_slice(b, states[t->state], row, rank, r + 1);
         }
         for (int i = 0; t->kind == LOOP_PRODUCT && i < 2; i++) {
@@ -170,7 +173,7 @@ xt_status loop_terms_step(loop *l, ir_builder *b, ir_value *j, ir_value *const *
 static ir_value *whole_side(const loop *l, const loop_side *s, ir_value *states) {
     int64_t first = 0;
     ir_value *v = s->stack ? s->stack : &states[s->row_term != SIZE_MAX ? l->terms[s->row_term].state : s->state];
-    return s->down ? ir_reverse(l->c->b, v, 1, &first) : v;
+    return s->order == LOOP_ROW_DOWN ? ir_reverse(l->c->b, v, 1, &first) : v;
 }
 
 /* [trips, n, ...] as [trips * n, ...]. */

@@ -30,49 +30,58 @@ static size_t find_counter(const loop *l) {
     return l->n;
 }
 
-bool loop_row_index(const loop *l, const ir_value *at, const ir_block *block, bool *out_down) {
+/* `at` is the number of the iteration (up), or that of the iterations behind it (down). */
+static loop_order row_index(const loop *l, const ir_value *at, const ir_block *block) {
     double top;
-    if (l->trips < 1 || l->counter >= l->n) return false;
+    if (l->trips < 1 || l->counter >= l->n) return LOOP_NO_ROW;
     const ir_value *i = block->args[l->counter];
-    *out_down = at != i;
-    if (!*out_down) return true;
+    if (at == i) return LOOP_ROW_UP;
     return at->def && at->def->code == OP_subtract && at->def->in[1] == i && ir_is_constant(at->def->in[0], &top) &&
-           top == (double)(l->trips - 1);
+                   top == (double)(l->trips - 1)
+               ? LOOP_ROW_DOWN
+               : LOOP_NO_ROW;
 }
 
-bool loop_is_row(const loop *l, const ir_type *whole, const ir_type *row, ir_value *const *start, const ir_block *block,
-                 bool *out_down) {
+loop_order loop_row(const loop *l, const ir_type *whole, const ir_type *row, ir_value *const *start,
+                    const ir_block *block) {
     double zero;
-    if (whole->rank == 0 || whole->dims[0] != l->trips || row->rank != whole->rank || row->dims[0] != 1) return false;
+    if (whole->rank == 0 || whole->dims[0] != l->trips || row->rank != whole->rank || row->dims[0] != 1)
+        return LOOP_NO_ROW;
     for (uint32_t d = 1; d < whole->rank; d++)
-        if (row->dims[d] != whole->dims[d] || !ir_is_constant(start[d], &zero) || zero != 0) return false;
-    return loop_row_index(l, start[0], block, out_down);
+        if (row->dims[d] != whole->dims[d] || !ir_is_constant(start[d], &zero) || zero != 0) return LOOP_NO_ROW;
+    return row_index(l, start[0], block);
 }
 
-/* State i takes one row an iteration, another each time, and is not read: then the gradient of a row is the row of
- * its gradient. */
-static ir_op *row_written(const loop *l, size_t i, bool *out_down) {
+bool loop_is_row_type(const ir_type *row, const ir_type *x) {
+    return row->rank == x->rank + 1 && row->dims[0] == 1 &&
+           (x->rank == 0 || memcmp(row->dims + 1, x->dims, x->rank * sizeof *x->dims) == 0);
+}
+
+/* What writes to state i, which nothing else reads; NULL: there is no such. */
+static ir_op *only_update(const loop *l, size_t i) {
     const ir_op *ret = ir_block_return(l->body);
     const ir_value *arg = l->body->args[i];
     ir_op *set = ret->in[i]->def;
-    if (!set || set->code != OP_dynamic_update_slice || set->block != l->body || set->in[0] != arg || arg->uses != 1 ||
-        set->out[0].uses != 1)
-        return NULL;
-    return loop_is_row(l, arg->type, set->in[1]->type, set->in + 2, l->body, out_down) ? set : NULL;
+    return set && set->code == OP_dynamic_update_slice && set->block == l->body && set->in[0] == arg &&
+                   arg->uses == 1 && set->out[0].uses == 1
+               ? set
+               : NULL;
 }
 
+/* Where a state takes one row an iteration, another each time, the gradient of a row is the row of its gradient. */
 static xt_status find_rows(loop *l) {
     arena *mem = l->c->b->m->mem;
     l->rows = arena_alloc(mem, (l->n + 1) * sizeof *l->rows);
     l->kept = arena_alloc(mem, (l->n + 1) * sizeof *l->kept);
     if (!l->rows || !l->kept) return status_oom(l->n * sizeof *l->kept, "gradients");
     for (size_t i = 0; i < l->n; i++) {
-        bool down;
-        ir_op *set = row_written(l, i, &down);
-        l->rows[i] = set && !l->c->want[i] ? set : NULL;
-        const ir_op *grown = set && !down ? set->in[1]->def : NULL;
+        ir_op *set = only_update(l, i);
+        const loop_order order =
+            set ? loop_row(l, set->in[0]->type, set->in[1]->type, set->in + 2, l->body) : LOOP_NO_ROW;
+        l->rows[i] = order && !l->c->want[i] ? set : NULL;
+        const ir_op *grown = order == LOOP_ROW_UP ? set->in[1]->def : NULL;
         if (!grown || grown->code != OP_reshape || grown->in[0]->block != l->body ||
-            grown->in[0]->type->rank + 1 != grown->out[0].type->rank)
+            !loop_is_row_type(grown->out[0].type, grown->in[0]->type))
             continue;
         l->kept[l->n_kept++] = (loop_kept){.value = grown->in[0], .stack = &((ir_op *)(uintptr_t)l->c->op)->out[i]};
     }

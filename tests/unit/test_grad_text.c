@@ -128,6 +128,30 @@ static const row rows[] = {
                    "}\n"
                    " return %r#2 : tensor<4x2xf64>",
      "tensor<4x2xf64>", 0, 0, 0, NULL},
+    {"while_rows_reshaped", /* a row is read, and a state kept, as a matrix the other way round */
+     "%x: tensor<2x3x2xf64>, %w: tensor<3x4xf64>, %h: tensor<2x4xf64>",
+     I("z", "0") I("n", "2") I(
+         "o", "1") "%k = stablehlo.constant dense<0.0> : tensor<2x4x2xf64>\n"
+                   "%r:3 = stablehlo.while(%i = %z, %s = %h, %ys = %k) : tensor<i64>, tensor<2x4xf64>, "
+                   "tensor<2x4x2xf64>\n"
+                   " cond {\n"
+                   " %p = stablehlo.compare LT, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
+                   " stablehlo.return %p : tensor<i1>\n"
+                   "} do {\n"
+                   " %a = stablehlo.dynamic_slice %x, %i, %z, %z, sizes = [1, 3, 2] : (tensor<2x3x2xf64>, tensor<i64>, "
+                   "tensor<i64>, tensor<i64>) -> tensor<1x3x2xf64>\n"
+                   " %b = stablehlo.reshape %a : (tensor<1x3x2xf64>) -> tensor<2x3xf64>\n"
+                   " %c = stablehlo.dot_general %b, %w, contracting_dims = [1] x [0] : (tensor<2x3xf64>, "
+                   "tensor<3x4xf64>) -> tensor<2x4xf64>\n"
+                   " %d = stablehlo.multiply %c, %s : tensor<2x4xf64>\n"
+                   " %v = stablehlo.reshape %s : (tensor<2x4xf64>) -> tensor<1x4x2xf64>\n"
+                   " %q = stablehlo.dynamic_update_slice %ys, %v, %i, %z, %z : (tensor<2x4x2xf64>, "
+                   "tensor<1x4x2xf64>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x4x2xf64>\n"
+                   " %j = stablehlo.add %i, %o : tensor<i64>\n"
+                   " stablehlo.return %j, %d, %q : tensor<i64>, tensor<2x4xf64>, tensor<2x4x2xf64>\n"
+                   "}\n"
+                   " return %r#1 : tensor<2x4xf64>",
+     "tensor<2x4xf64>", 0, 0, 0, NULL},
     {"while_in_while", "%x: " F ", %w: " F,
      I("z", "0") I("n", "2")
          I("o", "1") "%r:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i64>, " F "\n"
