@@ -70,7 +70,7 @@ XT_API xt_tensor xt_ifft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opt
 XT_API xt_tensor xt_rfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 XT_API xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 
-/* Over several axes, one after the other, xt_fftn(x, axes, .s = {8, 8}, .norm); the zero frequency moved to the middle
+/* Over several axes, one after the other, xt_fftn(x, axes, .norm, .s = {8, 8}); the zero frequency moved to the middle
  * and back. */
 #define xt_fftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_fftn(x, axes, ...): axes is missing"), \

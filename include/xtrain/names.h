@@ -94,7 +94,7 @@ extern "C" {
     (XT_GIVEN_(#__VA_ARGS__, "xt_bucketize(values, sorted, ...): sorted is missing"), XT_BUCKETIZE_(x, __VA_ARGS__, ))
 #define XT_BUCKETIZE_(x, boundaries, ...) \
     xt_searchsorted_at(XT_HERE, boundaries, x, XT_OPTS(xt_search_opts, __VA_ARGS__))
-/* Fourier transforms of the last two axes: xt_fft2(x, .s = {8, 8}, .norm) */
+/* Fourier transforms of the last two axes: xt_fft2(x, .norm, .s = {8, 8}) */
 #define xt_fft2(...) XT_FFT2_(xt_fftn_at, __VA_ARGS__, )
 #define xt_ifft2(...) XT_FFT2_(xt_ifftn_at, __VA_ARGS__, )
 #define xt_rfft2(...) XT_FFT2_(xt_rfftn_at, __VA_ARGS__, )
