@@ -188,6 +188,9 @@ static void samplers_that_fail(void **state) {
         refused(k ? "ended" : "the sampler of numbers, epoch 0: no order for epoch 0");
         xt_loader_free(l);
     }
+    double weights[3] = {1, 1, 1};
+    assert_null(xt_loader_new(numbers(20, &zero), .batch = 4, .sampler = xt_weighted_sampler(weights, 3)));
+    refused("the sampler of numbers gives 3 samples, fewer than one batch of 4");
 }
 
 /* --- combined loaders --- */
