@@ -88,9 +88,9 @@ void train_tell_left_out(const xt_loader *l, const char *what) {
     int64_t n = loader_left_out(l);
     if (n && world_get()->rank == 0)
         log_msg(XT_SEV_WARNING,
-                "%s: the last %lld sample%s fill no batch and are left out; .pad_last = XT_ON (b.mask tells) or "
-                ".drop_last = XT_OFF in the loader keeps them",
-                what, (long long)n, n == 1 ? "" : "s");
+                "%s: the last %lld sample%s no batch and %s left out; .pad_last = XT_ON (b.mask tells) or "
+                ".drop_last = XT_OFF in the loader keeps %s",
+                what, (long long)n, n == 1 ? " fills" : "s fill", n == 1 ? "is" : "are", n == 1 ? "it" : "them");
 }
 
 static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn,

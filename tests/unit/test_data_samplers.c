@@ -406,8 +406,8 @@ static void parts_are_loaders_of_their_own(void **state) {
         for (int k = 0; k < 2; k++) {
             const char *who = k ? "xt_test" : "xt_predict";
             char first[80], second[80];
-            snprintf(first, sizeof first, "%s, loader 0: the last 1 sample fill no batch", who);
-            snprintf(second, sizeof second, "%s, loader 1: the last 1 sample fill no batch", who);
+            snprintf(first, sizeof first, "%s, loader 0: the last 1 sample fills no batch", who);
+            snprintf(second, sizeof second, "%s, loader 1: the last 1 sample fills no batch", who);
             if (!strstr(str_cstr(&said), first) || !strstr(str_cstr(&said), second))
                 fail_msg("%zu: %s", i, str_cstr(&said));
             if (k == 0) assert_int_equal(xt_test(t, &task, l), 0);
