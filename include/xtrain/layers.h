@@ -427,8 +427,8 @@ typedef struct xt_adaptive_softmax_out {
     (XT_GIVEN_(#__VA_ARGS__,                                                                              \
                "xt_adaptive_log_softmax(m, name, x, labels, classes, cutoffs, ...): cutoffs is missing"), \
      XT_ADAPTIVE_SOFTMAX_(m, name, x, labels, classes, __VA_ARGS__, ))
-#define XT_ADAPTIVE_SOFTMAX_(m, name, x, labels, classes, cutoffs, ...)                   \
-    xt_adaptive_log_softmax_at(XT_HERE, m, name, x, labels, XT_NUMBER_(classes), cutoffs, \
+#define XT_ADAPTIVE_SOFTMAX_(m, name, x, labels, classes, cutoffs, ...)                                \
+    xt_adaptive_log_softmax_at(XT_HERE, m, name, x, labels, XT_NUMBER_(classes), XT_AXES_OF_(cutoffs), \
                                XT_OPTS(xt_adaptive_softmax_opts, __VA_ARGS__))
 XT_API xt_adaptive_softmax_out xt_adaptive_log_softmax_at(const xt_src *src, xt_module *m, const char *name,
                                                           xt_tensor x, xt_tensor labels, int64_t classes,
@@ -437,8 +437,8 @@ XT_API xt_adaptive_softmax_out xt_adaptive_log_softmax_at(const xt_src *src, xt_
 #define xt_adaptive_log_prob(m, name, x, classes, ...)                                                       \
     (XT_GIVEN_(#__VA_ARGS__, "xt_adaptive_log_prob(m, name, x, classes, cutoffs, ...): cutoffs is missing"), \
      XT_ADAPTIVE_LOG_PROB_(m, name, x, classes, __VA_ARGS__, ))
-#define XT_ADAPTIVE_LOG_PROB_(m, name, x, classes, cutoffs, ...)               \
-    xt_adaptive_log_prob_at(XT_HERE, m, name, x, XT_NUMBER_(classes), cutoffs, \
+#define XT_ADAPTIVE_LOG_PROB_(m, name, x, classes, cutoffs, ...)                            \
+    xt_adaptive_log_prob_at(XT_HERE, m, name, x, XT_NUMBER_(classes), XT_AXES_OF_(cutoffs), \
                             XT_OPTS(xt_adaptive_softmax_opts, __VA_ARGS__))
 XT_API xt_tensor xt_adaptive_log_prob_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,
                                          int64_t classes, xt_list cutoffs, xt_adaptive_softmax_opts o);

@@ -64,6 +64,8 @@ static inline xt_list xt_axis_(int64_t axis) {
 /* How the macros of tensor functions put options into a struct, after one to four arguments. */
 #define XT_OPT1_(f, opts, a, ...) f(XT_HERE, a, XT_OPTS(opts, __VA_ARGS__))
 #define XT_OPT2_(f, opts, a, b, ...) f(XT_HERE, a, b, XT_OPTS(opts, __VA_ARGS__))
+/* l: a list, or a number, which is a list of one */
+#define XT_OPT2L_(f, opts, a, l, ...) f(XT_HERE, a, XT_AXES_OF_(l), XT_OPTS(opts, __VA_ARGS__))
 #define XT_OPT2N_(f, opts, a, n, ...) f(XT_HERE, a, XT_NUMBER_(n), XT_OPTS(opts, __VA_ARGS__)) /* n: a number */
 #define XT_OPT3_(f, opts, a, b, c, ...) f(XT_HERE, a, b, c, XT_OPTS(opts, __VA_ARGS__))
 #define XT_OPT4_(f, opts, a, b, c, d, ...) f(XT_HERE, a, b, c, d, XT_OPTS(opts, __VA_ARGS__))

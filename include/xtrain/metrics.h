@@ -36,10 +36,15 @@ typedef struct XT_OPTIONS_ xt_log_opts {
 inline xt_tensor xt_tensor_or_none_(xt_tensor t = {}) {
     return t;
 }
+xt_tensor xt_tensor_or_none_(double) = delete; /* xt_log_value_logs_numbers(name, v) */
 extern "C" {
 #define XT_TENSOR_OR_NONE_(t) xt_tensor_or_none_(t)
 #else
-#define XT_TENSOR_OR_NONE_(t) ((const xt_tensor[1]){t})[0]
+static inline xt_tensor xt_logged_(xt_tensor t) {
+    return t;
+}
+xt_tensor xt_log_value_logs_numbers(xt_tensor not_a_number); /* none: its name is what the compiler says */
+#define XT_TENSOR_OR_NONE_(t) _Generic((t), xt_tensor : xt_logged_, default : xt_log_value_logs_numbers)(t)
 #endif
 XT_API void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o);
 /* A number the host has: data of the step, never a constant of its program. Of f32, as all that is logged: a whole

@@ -234,8 +234,10 @@ XT_API xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype d
     (XT_GIVEN_(#__VA_ARGS__, "xt_full(value, dtype, ...): dtype is missing"), XT_FULL_(value, __VA_ARGS__, 0))
 #define XT_FULL_(value, dtype, ...) xt_full_at(XT_HERE, XT_NUMBER_(value), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define XT_FILLED_(at, dtype, ...) at(XT_HERE, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
-#define xt_zeros(...) XT_FILLED_(xt_zeros_at, __VA_ARGS__, 0)
-#define xt_ones(...) XT_FILLED_(xt_ones_at, __VA_ARGS__, 0)
+#define xt_zeros(...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_zeros(dtype, dims...): dtype is missing"), XT_FILLED_(xt_zeros_at, __VA_ARGS__, 0))
+#define xt_ones(...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_ones(dtype, dims...): dtype is missing"), XT_FILLED_(xt_ones_at, __VA_ARGS__, 0))
 XT_API xt_tensor xt_full_at(const xt_src *src, double value, xt_dtype dtype, const int64_t *dims);
 XT_API xt_tensor xt_zeros_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
 XT_API xt_tensor xt_ones_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
@@ -651,10 +653,11 @@ typedef struct xt_rng_state { /* to be written and read as it is: seed, optimize
 } xt_rng_state;
 XT_API xt_rng_state xt_rng_state_save(void); /* of this thread */
 XT_API void xt_rng_state_load(xt_rng_state state); /* this thread's next draw is the one behind the saved state */
-#define xt_rand(...) XT_RAND_(__VA_ARGS__, 0) /* xt_rand(XT_F32, 2, 3): uniform in [0,1) */
-#define XT_RAND_(dtype, ...) xt_rand_at(XT_HERE, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
-#define xt_randn(...) XT_RANDN_(__VA_ARGS__, 0)
-#define XT_RANDN_(dtype, ...) xt_randn_at(XT_HERE, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
+/* xt_rand(XT_F32, 2, 3): uniform in [0,1) */
+#define xt_rand(...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_rand(dtype, dims...): dtype is missing"), XT_FILLED_(xt_rand_at, __VA_ARGS__, 0))
+#define xt_randn(...) \
+    (XT_GIVEN_(#__VA_ARGS__, "xt_randn(dtype, dims...): dtype is missing"), XT_FILLED_(xt_randn_at, __VA_ARGS__, 0))
 XT_API xt_tensor xt_rand_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
 XT_API xt_tensor xt_randn_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
 

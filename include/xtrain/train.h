@@ -254,8 +254,8 @@ XT_API XT_CHECK int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *t
                               xt_loader *val);
 /* xt_validate (xt_test): one pass over the loader with validation_step (test_step), a table of the results; 0 or 1.
  * task->module NULL: the module of the last fit. Several loaders are one xt_combined_loader with XT_SEQUENTIAL: a pass
- * over each, with its values named NAME/dataloader_idx_K (xt_trainer_val_index: K); xt_predict goes through them in
- * turn, b.loader is K. */
+ * over each, of as many batches as the limit says, with b.index from 0, b.loader K, and values named
+ * NAME/dataloader_idx_K (xt_trainer_val_index: K); xt_predict goes over each, too. */
 #define xt_validate(t, task, loader) xt_validate_at(XT_HERE, t, task, sizeof(xt_task), loader)
 #define xt_test(t, task, loader) xt_test_at(XT_HERE, t, task, sizeof(xt_task), loader)
 XT_API XT_CHECK int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t task_size,
@@ -459,7 +459,7 @@ XT_API void xt_trainer_add_logger(xt_trainer *t, const xt_logger_desc *d, void *
 XT_DEFAULTS_OF(xt_model_checkpoint_opts)
 typedef struct XT_OPTIONS_ xt_model_checkpoint_opts {
     size_t struct_size XT_SIZE(xt_model_checkpoint_opts);
-    const char *monitor XT_ZERO; /* NULL = keep the newest */
+    const char *monitor XT_ZERO; /* NULL = keep the newest; without validations a value may be missing: told once */
     xt_reduce mode XT_ZERO; /* XT_MIN (default) or XT_MAX */
     /* -1 = all, 0 = none (but last.ckpt); more than 1 needs a monitor */
     int save_top_k XT_IS(xt_model_checkpoint_opts, save_top_k);
@@ -468,7 +468,8 @@ typedef struct XT_OPTIONS_ xt_model_checkpoint_opts {
     /* NULL = "{epoch}-{step}" -> epoch=0-step=468.ckpt; {val/acc:.3f} -> val/acc=0.981 with '/' as '_' */
     const char *filename XT_ZERO;
     /* 0,0 = after each validation, or each epoch when there is none. A save due in a step that a validation follows
-     * waits for it, and one within an accumulation window for its end */
+     * waits for it, and one within an accumulation window for its end. With a monitor, in a fit that validates,
+     * every_n_epochs are those whose validations save: a file is of the step whose value it is kept by */
     int64_t every_n_epochs XT_ZERO, every_n_steps XT_ZERO;
     /* default on: the states are copied to the host, and written while training goes on; a failure to write ends the
      * fit at the next save. xt_fit returns when all files are complete */

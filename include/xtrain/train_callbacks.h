@@ -157,8 +157,9 @@ XT_API double xt_lr_find_at(const xt_src *src, const xt_task *task, size_t task_
                             xt_lr_find_opts o);
 
 /* The largest batch, but for a margin, that trains without running out of device memory (XT_MEMORY_LIMIT counts): from
- * `first` doubled until it does not fit, or halved until it does, then halved intervals in between. The size of the
- * data set ends the search: what is less than one batch of the samples says nothing about memory. What halved intervals
+ * `first` doubled until it does not fit, or halved until it does (or until there are so many samples), then halved
+ * intervals in between. The size of the data set ends the search: what is less than one batch of the samples says
+ * nothing about memory. What halved intervals
  * have found is the last to fit, so `margin` of it is kept free; a power of two is given as it is. `make` gives a
  * loader of that batch size, which is freed after its trial (xt_dataset_retain keeps its dataset for the next). Trials
  * that run out of memory leave no crash folder. Each trial holds what the fullest moment holds, all batches read ahead

@@ -244,8 +244,8 @@ const char *counter_help(counter c);
 /* --- env.c: every XT_* variable the library reads is a row of env.def; unknown ones are reported once, with the
  * nearest name. --- */
 const char *env_get(const char *name); /* NULL when unset or empty; `name` must be in env.def */
-/* false when unset; a value that is no number is reported and ignored */
-bool env_int(const char *name, int64_t *out);
+/* false when unset; a value that is no number, or less than `least`, is reported and ignored */
+bool env_int(const char *name, int64_t least, int64_t *out);
 bool env_flag(const char *name, bool fallback); /* 1/on/true/yes, 0/off/false/no */
 /* Which of the n values it has; the first when unset; a value that is none of them is reported and ignored. */
 int env_choice(const char *name, int n, const char *const *values);

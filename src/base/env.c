@@ -32,11 +32,17 @@ const char *env_get(const char *name) {
     return value && *value ? value : NULL;
 }
 
-bool env_int(const char *name, int64_t *out) {
+bool env_int(const char *name, int64_t least, int64_t *out) {
     const char *value = env_get(name);
+    int64_t number;
     if (!value) return false;
-    if (parse_i64(value, out)) return true;
-    log_once(name, XT_SEV_WARNING, "%s=%s is ignored: expected a whole number", name, value);
+    if (parse_i64(value, &number) && number >= least) {
+        *out = number;
+        return true;
+    }
+    char from[32] = "";
+    if (least != INT64_MIN) snprintf(from, sizeof from, ", %lld or more", (long long)least);
+    log_once(name, XT_SEV_WARNING, "%s=%s is ignored: expected a whole number%s", name, value, from);
     return false;
 }
 

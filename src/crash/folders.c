@@ -131,7 +131,7 @@ static bool remove_folder(const char *path) {
 
 static int64_t limit(void) {
     int64_t keep;
-    return env_int("XT_POSTMORTEM_KEEP", &keep) && keep >= 0 ? keep : KEEP;
+    return env_int("XT_POSTMORTEM_KEEP", 0, &keep) ? keep : KEEP;
 }
 
 /* The last mention of a folder counts: it was written again. Gives those that are still there, oldest first. */

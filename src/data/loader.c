@@ -128,10 +128,12 @@ static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, i
     }
     if (*out_batches == 0)
         return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "xt_loader_new: %s has %lld samples, fewer than one batch of %lld on %lld rank%s; use a "
+                          "xt_loader_new: %s%s %s %lld sample%s, fewer than one batch of %lld on %lld rank%s; use a "
                           "smaller .batch, .pad_last = XT_ON "
                           "or .drop_last = XT_OFF",
-                          ds->name, (long long)count, (long long)o->batch, (long long)ranks, ranks == 1 ? "" : "s");
+                          o->sampler.count ? "the sampler of " : "", ds->name, o->sampler.count ? "gives" : "has",
+                          (long long)count, count == 1 ? "" : "s", (long long)o->batch, (long long)ranks,
+                          ranks == 1 ? "" : "s");
     if (o->limit > 0 && (*out_batches < 0 || o->limit < *out_batches)) *out_batches = o->limit;
     return NULL;
 }

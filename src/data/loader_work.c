@@ -359,8 +359,8 @@ xt_status loader_start(xt_loader *l) {
 void loader_keep_full(xt_loader *l) {
     int64_t in_flight = 2;
     if (!l || l->kept) return;
-    env_int("XT_IN_FLIGHT", &in_flight);
-    l->n_kept = 1 + (in_flight < 1 ? 1 : in_flight < 64 ? in_flight : 64); /* that of the step being recorded, too */
+    env_int("XT_IN_FLIGHT", 1, &in_flight);
+    l->n_kept = 1 + (in_flight < 64 ? in_flight : 64); /* that of the step being recorded, too */
     l->kept = base_calloc((size_t)l->n_kept, sizeof *l->kept);
 }
 

@@ -112,7 +112,7 @@ void restart_check(void) {
 
 int xt_restarts(void) {
     int64_t n;
-    return env_int("XT_RESTARTS", &n) && n > 0 ? (int)n : 0;
+    return env_int("XT_RESTARTS", 0, &n) ? (int)n : 0;
 }
 
 static char *read_from(const char *name) {

@@ -111,7 +111,7 @@ static xt_status too_few(const supervise_job *job, int64_t limit_s) {
 static xt_status find_hosts(const supervise_job *job, const run_folder *f, str *out_text, int *out_ranks) {
     char command[192];
     int64_t limit = DEFAULT_LIMIT_S;
-    env_int("XT_TIMEOUT", &limit);
+    env_int("XT_TIMEOUT", 1, &limit);
     int64_t until = clock_ns() + limit * 1000000000;
     snprintf(command, sizeof command, "mkdir -p -m 700 %s", f->path);
     for (bool told = false, enough = false;; told = true) {

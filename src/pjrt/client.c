@@ -125,7 +125,7 @@ static xt_status read_options(const PJRT_NamedValue *v, size_t n, create_options
  * says what is this one's. */
 static int threads_per_device(int64_t devices) {
     int64_t threads = team_default_threads();
-    if (env_int("XT_THREADS", &(int64_t){0})) return (int)threads;
+    if (env_int("XT_THREADS", 1, &(int64_t){0})) return (int)threads;
     int local = world_get()->local_size;
     int64_t share = threads / (devices * (local > 0 && !getenv("OMP_NUM_THREADS") ? local : 1));
     return share < 1 ? 1 : (int)share;

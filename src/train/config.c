@@ -136,6 +136,22 @@ static xt_status no_such_setting(const char *name, const char *near, const char 
     return s;
 }
 
+/* "model.rate" and "model.name" are alike in what all of a section have. Half of a short word is no typo. */
+static const char *nearest_setting(const char *name, const char **names, size_t n) {
+    const char *dot = strrchr(name, '.'), *nearest = NULL;
+    size_t section = dot ? (size_t)(dot + 1 - name) : 0, best = strlen(name + section) / 3, alike = 0;
+    if (best == 0) best = 1;
+    for (size_t i = 0; i < n; i++) {
+        if (section == 0 || strncmp(names[i], name, section) != 0) continue;
+        size_t d = text_distance(name + section, names[i] + section);
+        alike++;
+        if (d > best || (nearest && d == best)) continue;
+        best = d;
+        nearest = names[i];
+    }
+    return alike ? nearest : text_nearest(name, names, n);
+}
+
 xt_status config_check(const xt_trainer *t) {
     for (size_t i = 0; i < t->n_settings; i++) {
         const struct train_setting *s = &t->settings[i];
@@ -144,7 +160,7 @@ xt_status config_check(const xt_trainer *t) {
         size_t n = 0;
         for (size_t k = 0; names && k < t->n_settings; k++)
             if (t->settings[k].asked) names[n++] = t->settings[k].name;
-        const char *near = names && n ? text_nearest(s->name, names, n) : NULL;
+        const char *near = names && n ? nearest_setting(s->name, names, n) : NULL;
         xt_status e = no_such_setting(s->name, near, names, n);
         base_free(names);
         return e;

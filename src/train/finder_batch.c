@@ -20,15 +20,16 @@ typedef struct search {
     xt_status s; /* why it failed */
 } search;
 
-/* A loader that cannot be made ends the search where something fitted already: there are no more samples. One whose
- * dataset is gone, freed with the loader of an earlier trial, says nothing about the batch: that is an error. */
+/* A loader that cannot be made has fewer samples than a batch: it ends the search where something fitted already, and
+ * else the search goes on below, until a batch of 1 shows that it was something else. One whose dataset is gone, freed
+ * with the loader of an earlier trial, says nothing about the batch: that is an error. */
 static verdict no_loader(search *f, int64_t batch) {
     xt_status s = lazy_pending()
                       ? status_clone(lazy_pending())
                       : status_new(XT_INVALID_ARGUMENT, f->src,
                                    "xt_batch_find: make gave no loader for a batch of %lld", (long long)batch);
     lazy_forget_error();
-    if (!f->good || status_code(s) == XT_FAILED_PRECONDITION) {
+    if ((!f->good && batch == 1) || status_code(s) == XT_FAILED_PRECONDITION) {
         f->s = s;
         return NO_SAMPLES;
     }

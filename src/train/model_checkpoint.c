@@ -39,6 +39,7 @@ typedef struct saver {
     size_t n_given_up; /* by the newest save, the last of `leaving`: where its run is killed they may be there yet */
     kept *left; /* those of a killed run, which the next save gives up again */
     size_t n_left, left_cap;
+    bool told_none; /* that the monitor has no value in this fit, or none yet */
     bool owns_last; /* last.ckpt is of this run, not of an earlier one */
     int64_t every_ns, saved_ns; /* 0 = not by time; when the newest save was */
 } saver;
@@ -247,26 +248,33 @@ void model_checkpoint_sweep(const xt_trainer *t) {
         if (m->dir) checkpoint_folder_sweep(m->dir);
 }
 
-/* Before the first validation of this fit its values are not there: such a save is of last.ckpt alone. */
-static bool too_early(const xt_trainer *t, const saver *m) {
-    double probe;
-    if (!m->o.monitor || !t->val || t->validated || log_find(t->log, m->o.monitor, &probe)) return false;
-    log_once("model_checkpoint", XT_SEV_INFO,
-             "xt_model_checkpoint: %s has no value before the first validation; until then only last.ckpt is kept",
-             m->o.monitor);
-    return true;
+/* A value that this fit has not logged judges no file: one that a validation may log yet, or would log if this fit had
+ * one, whatever its name. A validation that has been and did not log it leaves none to wait for. */
+static xt_status without_value(const xt_trainer *t, saver *m) {
+    const char *files = m->o.save_last == XT_OFF ? "nothing is kept" : "last.ckpt alone is kept";
+    if (t->val && t->validated) return log_not_logged("xt_model_checkpoint", m->o.monitor);
+    if (m->told_none) return NULL;
+    m->told_none = true;
+    if (t->val) {
+        log_msg(XT_SEV_INFO, "xt_model_checkpoint: %s has no value before the first validation; until then %s",
+                m->o.monitor, files);
+        return NULL;
+    }
+    xt_status s = log_not_logged("xt_model_checkpoint", m->o.monitor);
+    log_msg(XT_SEV_WARNING, "%s; this fit does not validate, and without the value %s", status_message(s), files);
+    xt_status_free(s);
+    return NULL;
 }
 
-/* Without a monitor the newest are the best. *judged: there is a score; a value that a validation would log, in a fit
- * that has none, was told at its start (monitors_begin), and judges no file. */
-static xt_status score_of(xt_trainer *t, const saver *m, double *out, bool *judged) {
+/* Without a monitor the newest are the best. *judged: there is a score. */
+static xt_status score_of(xt_trainer *t, saver *m, double *out, bool *judged) {
     *out = -(double)t->global_step;
     *judged = true;
     if (!m->o.monitor) return NULL;
     double v = xt_trainer_metric(t, m->o.monitor, true), probe;
     if (isnan(v) && !log_find(t->log, m->o.monitor, &probe)) {
-        *judged = !monitors_left_out(t, m->o.monitor);
-        return *judged ? log_not_logged("xt_model_checkpoint", m->o.monitor) : NULL;
+        *judged = false;
+        return without_value(t, m);
     }
     monitors_tell(t, "xt_model_checkpoint", m->o.monitor, v);
     *out = isnan(v) ? INFINITY : m->o.mode == XT_MAX ? -v : v;
@@ -345,8 +353,8 @@ static xt_status tell_none(const saver *m, xt_status failed, bool told) {
 /* The new file joins the list before the snapshot is taken: its own entry is in the state it saves. */
 static xt_status save_first(xt_trainer *t, saver *m, bool *out_told) {
     double score = 0;
-    bool judged = !too_early(t, m);
-    if (judged) XT_TRY(score_of(t, m, &score, &judged));
+    bool judged;
+    XT_TRY(score_of(t, m, &score, &judged));
     int64_t k = m->o.last_only == XT_ON ? 0 : m->o.save_top_k < 0 ? INT64_MAX : m->o.save_top_k;
     bool good = judged && ((int64_t)m->n < k || (k > 0 && score < m->files[worst(m)].score));
     char *path = NULL, *last = m->o.save_last == XT_OFF ? NULL : path_join(m->dir, "last.ckpt");
@@ -394,7 +402,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     saver *m = user;
     m->saved_step = -1;
     m->saved_ns = clock_ns();
-    m->due = m->after_validation = m->after_window = false;
+    m->due = m->after_validation = m->after_window = m->told_none = false;
     if (world_get()->rank != 0 || m->dir) return NULL;
     m->owns_last = false;
     m->dir = m->o.dirpath ? base_strdup(m->o.dirpath)
@@ -422,9 +430,15 @@ static bool by_validation(const saver *m) {
     return m->o.every_n_steps == 0 && m->o.every_n_epochs == 0 && m->every_ns == 0;
 }
 
+static bool by_epoch(const xt_trainer *t, const saver *m) {
+    return m->o.every_n_epochs && (t->epoch + 1) % m->o.every_n_epochs == 0;
+}
+
+/* With a monitor, every so many epochs mean their validations, where there are any: at the end of one that has none, or
+ * that trained on behind its last, a file would be kept by a value that is not its own. */
 static void validation_end(xt_trainer *t, void *user) {
     saver *m = user;
-    if (!by_validation(m) && !m->after_validation) return;
+    if (!by_validation(m) && !m->after_validation && !(m->o.monitor && by_epoch(t, m))) return;
     bool within = t->o.val_every_n_batches || t->val_interval.unit != INTERVAL_EPOCHS;
     if (!within)
         m->due = true; /* saved at the epoch's end, so that resuming does not validate again */
@@ -436,8 +450,7 @@ static void validation_end(xt_trainer *t, void *user) {
 
 static void epoch_end(xt_trainer *t, void *user) {
     saver *m = user;
-    if (m->due || (by_validation(m) && !t->val) || (m->o.every_n_epochs && (t->epoch + 1) % m->o.every_n_epochs == 0))
-        save_or_fail(t, m);
+    if (m->due || (by_validation(m) && !t->val) || (by_epoch(t, m) && !(m->o.monitor && t->val))) save_or_fail(t, m);
 }
 
 static xt_status save_last(xt_trainer *t, saver *m) {

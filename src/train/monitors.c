@@ -12,20 +12,19 @@ static const char *watched(const xt_callback *c) {
 }
 
 /* A value of that name comes from validation_step by custom. */
-bool monitors_left_out(const xt_trainer *t, const char *name) {
+static bool left_out(const xt_trainer *t, const char *name) {
     return !t->val && (strncmp(name, "val/", 4) == 0 || strncmp(name, "val_", 4) == 0);
 }
 
-/* What a callback does without its value comes an epoch later. */
+/* What a callback does without its value comes an epoch later; which checkpoints are kept, it tells there. */
 void monitors_begin(const xt_trainer *t) {
     for (size_t i = 0; i < t->n_callbacks && world_get()->rank == 0; i++) {
         const char *name = watched(t->callbacks[i]);
-        if (!name || callback_rests(t, t->callbacks[i]) || !monitors_left_out(t, name)) continue;
-        log_msg(XT_SEV_WARNING, "xt_%s watches %s, but this fit does not validate: %s%s", t->callbacks[i]->d.name, name,
+        if (!name || callback_rests(t, t->callbacks[i]) || !left_out(t, name)) continue;
+        log_msg(XT_SEV_WARNING, "xt_%s watches %s, but this fit does not validate: %s", t->callbacks[i]->d.name, name,
                 !t->task->validation_step     ? "the task has no .validation_step"
                 : t->o.limit_val_batches == 0 ? "limit_val_batches = 0 leaves validations out"
-                                              : "the validation loader that xt_fit was given is NULL",
-                t->callbacks[i]->saves ? "; without the value last.ckpt alone is kept" : "");
+                                              : "the validation loader that xt_fit was given is NULL");
     }
 }
 

@@ -1,22 +1,31 @@
-/* xt_predict: one pass in eval mode; each batch's tensor goes to the program's function and to the callbacks while its
- * step is open, so nothing waits. */
+/* xt_predict: one pass in eval mode, over each loader of a sequential one; each batch's tensor goes to the program's
+ * function and to the callbacks while its step is open, so nothing waits. */
 #include "base/ending.h"
 #include "data/data.h"
 #include "lazy/step/within.h"
 #include "nn/nn.h"
 #include "train/train_int.h"
 
-static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t limit, xt_prediction_fn fn,
-                        void *user) {
+typedef struct predictions {
+    const xt_src *src;
+    xt_trainer *t;
+    xt_prediction_fn fn;
+    void *user;
+    int64_t done; /* batches, of all loaders: random draws are counted by them */
+} predictions;
+
+/* Over one loader, which is number k. */
+static bool predict_loader(predictions *p, xt_loader *l, int k, int64_t limit) {
+    const xt_src *src = p->src;
+    xt_trainer *t = p->t;
     const xt_task *task = t->task;
+    int64_t end = limit < 0 ? -1 : p->done + limit;
     bool cut = limit == 0;
-    int64_t done = 0;
-    nn_mode_begin(src, t->net, NN_EVALUATING);
-    xt_no_grad_begin();
     loader_pass pass = {l, 0, -1};
     for (xt_batch b; !cut && loader_pass_next(src, &pass, &b);) {
         ending_cancel_point();
-        lazy_set_draw_step(done);
+        if (k) b.loader = k; /* a part of a sequential one */
+        lazy_set_draw_step(p->done);
         train_precision_begin(t);
         t->in_step = true;
         hooks_step_begins(&b);
@@ -31,31 +40,62 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
         t->in_step = !lazy_pending();
         if (lazy_pending()) break;
         hooks_batch_end(t, PASS_PREDICT, &b, out);
-        if (fn) fn(&b, out, user);
+        if (p->fn) p->fn(&b, out, p->user);
         hooks_step_ends();
         t->in_step = false;
-        cut = ++done == limit;
+        cut = ++p->done == end;
     }
     hooks_step_ends();
     if (cut && !lazy_pending()) lazy_boundary(LAZY_EVAL, src);
+    return !lazy_pending();
+}
+
+static xt_status limit_of(const xt_trainer *t, const xt_loader *l, int64_t *out) {
+    return limit_batches("limit_predict_batches",
+                         t->o.fast_dev_run ? (double)t->o.fast_dev_run : t->o.limit_predict_batches,
+                         xt_loader_batches(l), out);
+}
+
+/* Several loaders, one after the other, each from its begin and as far as the limit says. */
+static bool predict_all(predictions *p, xt_loader *l) {
+    xt_loader *const *parts = &l;
+    int n = loader_parts(l, &parts);
+    bool ok = true;
+    nn_mode_begin(p->src, p->t->net, NN_EVALUATING);
+    xt_no_grad_begin();
+    for (int k = 0; ok && k < (n ? n : 1); k++) {
+        int64_t limit = 0;
+        xt_status s = limit_of(p->t, parts[k], &limit);
+        if (s) lazy_fail(status_at(s, p->src));
+        loader_pass outer = loader_mark(parts[k]);
+        if (n) xt_loader_set_epoch(parts[k], 0, 0);
+        ok = !s && predict_loader(p, parts[k], k, limit);
+        if (n) xt_loader_set_epoch(parts[k], outer.epoch, outer.next);
+    }
     xt_no_grad_end_at(NULL);
-    nn_mode_end(src, t->net);
+    nn_mode_end(p->src, p->t->net);
     return lazy_drain() && !lazy_pending();
 }
 
 void train_tell_left_out(const xt_loader *l, const char *what) {
+    xt_loader *const *parts;
+    int in = loader_parts(l, &parts);
+    for (int k = 0; k < in; k++) {
+        char part[128];
+        snprintf(part, sizeof part, "%s, loader %d", what, k);
+        train_tell_left_out(parts[k], part);
+    }
     int64_t n = loader_left_out(l);
     if (n && world_get()->rank == 0)
         log_msg(XT_SEV_WARNING,
-                "%s: the last %lld sample%s fill no batch and are left out; .pad_last = XT_ON (b.mask tells) or "
-                ".drop_last = XT_OFF in the loader keeps them",
-                what, (long long)n, n == 1 ? "" : "s");
+                "%s: the last %lld sample%s no batch and %s left out; .pad_last = XT_ON (b.mask tells) or "
+                ".drop_last = XT_OFF in the loader keeps %s",
+                what, (long long)n, n == 1 ? " fills" : "s fill", n == 1 ? "is" : "are", n == 1 ? "it" : "them");
 }
 
 static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn,
                    void *user) {
     if (t && t->help) return 0;
-    int64_t limit = 0;
     xt_status s = t ? train_settle(t) : status_new(XT_INVALID_ARGUMENT, src, "xt_predict: the trainer is NULL");
     if (!s) s = by_name_callbacks(t);
     if (!s && lazy_pending()) return train_report(NULL);
@@ -63,10 +103,7 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
         s = status_new(XT_INVALID_ARGUMENT, src, "xt_predict: the %s is NULL", !task ? "task" : "loader");
     if (!s) s = train_may_begin(t, "xt_predict");
     if (!s) s = train_module(t, task);
-    if (!s)
-        s = limit_batches("limit_predict_batches",
-                          t->o.fast_dev_run ? (double)t->o.fast_dev_run : t->o.limit_predict_batches,
-                          xt_loader_batches(loader), &limit);
+    if (!s) s = limit_of(t, loader, &(int64_t){0});
     if (!s) s = checkpoint_for_pass(t);
     if (s) return train_report(status_at(s, src));
     s = train_open_for_pass(t, "xt_predict");
@@ -80,7 +117,8 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
     log_set_place(LOG_NOWHERE, LOG_TEST);
     hooks_setup(t, "predict");
     hooks_begin(t, PASS_PREDICT);
-    bool ok = !lazy_pending() && predict_all(src, t, loader, limit, fn, user);
+    predictions p = {src, t, fn, user, 0};
+    bool ok = !lazy_pending() && predict_all(&p, loader);
     if (ok) hooks_end(t, PASS_PREDICT);
     hooks_teardown(t, "predict");
     log_artifacts_send();

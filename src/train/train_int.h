@@ -308,8 +308,6 @@ void callback_free(xt_callback *c);
 xt_callback *callback_watching(xt_callback *c, const char *monitor, xt_reduce mode);
 /* monitors.c: what is said of watched values. `who` is the callback's name. */
 void monitors_begin(const xt_trainer *t);
-/* A value of that name is a validation's, and this fit has none. */
-bool monitors_left_out(const xt_trainer *t, const char *name);
 void monitors_tell(const xt_trainer *t, const char *who, const char *name, double v);
 xt_status callback_needs_logger(const xt_trainer *t, const char *who); /* an error where rows go nowhere */
 xt_callback *callback_make(const xt_callback_desc *d, void *user); /* frees user when it fails */

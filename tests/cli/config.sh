@@ -261,6 +261,7 @@ refused 'batch' mnist --batch 100000
 no_line
 refused 'no xt_model_checkpoint' "$tmp/mine.so" --ckpt best --max_epochs 1
 refused 'did you mean model.lr' "$tmp/mine.so" --model.lrr 0.05
+refused 'the program has no setting model.rate; it asks for model' "$tmp/mine.so" --model.rate 3
 refused 'the program has no setting model.zzzzzzzz; it asks for model' "$tmp/mine.so" --model.zzzzzzzz 1
 refused 'resume = nofile (--resume): a checkpoint, a folder with one, last or best is needed: ' "$tmp/mine.so" \
     --resume nofile

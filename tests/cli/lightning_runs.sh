@@ -19,7 +19,8 @@ runs none "rc 0 calls 0 validations 0 step 0 epoch 0" --limit_train_batches 0
 check "and says so" grep -q "limit_train_batches = 0: nothing to train on" err
 runs monitor "rc 0 calls 22 validations 0 step 22 epoch 2" --limit_val_batches 0
 check "it is told" \
-    grep -q "watches val/loss, but this fit does not validate: limit_val_batches = 0 .*last.ckpt alone is kept" err
+    grep -q "watches val/loss, but this fit does not validate: limit_val_batches = 0 leaves validations out" err
+check "and what is kept" grep -q "val/loss was not logged; .*does not validate, .*last.ckpt alone is kept" err
 check "and the last checkpoint is there" [ -n "$(find monitor -name last.ckpt)" ]
 check "alone" [ "$(find monitor -name '*.ckpt' | wc -l)" = 1 ]
 # Rows of the document, where Lightning has 5 0, 6 0 and 9 4.

@@ -2,7 +2,7 @@
 """Writes what tests/cli/macros.sh compiles: each public macro that is called like a function.
 
 usage: macros.py INCLUDE_DIR right    a call of each with the fewest arguments it takes, with each number of those that
-                                      may follow, and with each option by its name
+                                      may follow, with a number for each list, and with each option by its name
        macros.py INCLUDE_DIR wrong    a function for each call with fewer, a line each
        macros.py INCLUDE_DIR told     from stdin, what a compiler says of those: prints the calls that it takes, and
                                       those whose errors are not of the macro that the program has called
@@ -142,6 +142,10 @@ def right(folder):
             print(f"{name}: no call of it is found", file=sys.stderr)
         for k in enough:
             print(f"    (void){called(name, found[name][k][0], k)};")
+            for place, kind in found[name][k][0].items():
+                if kind.startswith("xt_list "):  # a number is a list of one
+                    one = {**found[name][k][0], place: "int64_t n"}
+                    print(f"    (void){called(name, one, k)};")
         if name in taking and taking[name][1] in fields:
             k, struct = taking[name]
             for kind, f, is_list in fields[struct]:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Lines as somebody types them who knows PyTorch (typed.txt): each compiles, in C and C++, or the compiler says in words
-# what is meant ("LINE ## WORDS").
+# what is meant: "LINE ## WORDS" in C, "LINE ## both: WORDS" in C++ too.
 set -u
 [ -n "${ASAN_BUILD:-}" ] && { echo "it only compiles; the plain build has done that"; exit 77; }
 . "$(dirname "$0")/../examples/lib.sh"
@@ -24,8 +24,13 @@ for c in $compilers; do
 done
 while IFS= read -r line; do
     echo "${line%% ## *}" | program >"$tmp/wrong.c"
-    gcc -std=c11 -fsyntax-only -I "$root/include" "$tmp/wrong.c" >"$tmp/out" 2>&1
-    check "${line%% ## *} does not compile" [ $? != 0 ]
-    check "${line%% ## *} is told: ${line##* ## }" grep -qF -- "${line##* ## }" "$tmp/out"
+    words=${line##* ## } compilers=gcc:-std=c11
+    [ "$words" != "${words#both: }" ] && words=${words#both: } compilers+=" g++:-std=c++20:-xc++"
+    for c in $compilers; do
+        IFS=: read -r -a command <<<"$c"
+        "${command[@]}" -fsyntax-only -I "$root/include" "$tmp/wrong.c" >"$tmp/out" 2>&1
+        check "${line%% ## *} does not compile (${command[0]})" [ $? != 0 ]
+        check "${line%% ## *} is told (${command[0]}): $words" grep -qF -- "$words" "$tmp/out"
+    done
 done < <(grep ' ## ' "$lines")
 finish

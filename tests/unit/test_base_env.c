@@ -143,15 +143,15 @@ static void variables(void **state) {
     (void)state;
     int64_t v = 7;
     unsetenv("XT_SEED");
-    assert_false(env_int("XT_SEED", &v));
+    assert_false(env_int("XT_SEED", INT64_MIN, &v));
     setenv("XT_SEED", "", 1);
     assert_null(env_get("XT_SEED"));
     setenv("XT_SEED", "123", 1);
-    assert_true(env_int("XT_SEED", &v) && v == 123);
+    assert_true(env_int("XT_SEED", INT64_MIN, &v) && v == 123);
     setenv("XT_SEED", "12x", 1);
     v = 7;
-    assert_false(env_int("XT_SEED", &v));
-    assert_false(env_int("XT_SEED", &v));
+    assert_false(env_int("XT_SEED", INT64_MIN, &v));
+    assert_false(env_int("XT_SEED", INT64_MIN, &v));
     assert_int_equal(calls, 1); /* reported once */
     assert_string_equal(str_cstr(&caught), "3:XT_SEED=12x is ignored: expected a whole number\n");
     unsetenv("XT_SEED");
@@ -166,6 +166,12 @@ static void variables(void **state) {
     assert_false(env_has_word("XT_DEBUG", "comp") || env_has_word("XT_DEBUG", "read") || env_has_word("XT_DEBUG", ""));
     unsetenv("XT_DEBUG");
     assert_false(env_has_word("XT_DEBUG", "compile"));
+    setenv("XT_THREADS", "0", 1); /* no count of threads */
+    str_clear(&caught);
+    assert_false(env_int("XT_THREADS", 1, &v));
+    assert_string_equal(str_cstr(&caught), "3:XT_THREADS=0 is ignored: expected a whole number, 1 or more\n");
+    assert_true(env_int("XT_THREADS", 0, &v) && v == 0);
+    unsetenv("XT_THREADS");
 }
 
 static void typos_are_reported_once(void **state) {

@@ -188,6 +188,9 @@ static void samplers_that_fail(void **state) {
         refused(k ? "ended" : "the sampler of numbers, epoch 0: no order for epoch 0");
         xt_loader_free(l);
     }
+    double weights[3] = {1, 1, 1};
+    assert_null(xt_loader_new(numbers(20, &zero), .batch = 4, .sampler = xt_weighted_sampler(weights, 3)));
+    refused("the sampler of numbers gives 3 samples, fewer than one batch of 4");
 }
 
 /* --- combined loaders --- */
@@ -357,6 +360,67 @@ static void tests_of_several_loaders(void **state) {
     xt_trainer_free(t);
 }
 
+/* Each is a loader of its own: limits are of each, numbers of batches begin at 0 in each, and each tells what it leaves
+ * out. */
+static int64_t places[64];
+static size_t n_places;
+static void take_place(const xt_batch *b, xt_tensor out, void *user) {
+    (void)out;
+    (void)user;
+    if (n_places < 64) places[n_places++] = 100 * b->loader + b->index;
+}
+static void heard(xt_severity sev, const char *text, size_t n, void *user) {
+    (void)sev;
+    str_appendn(user, text, n);
+}
+static void parts_are_loaders_of_their_own(void **state) {
+    (void)state;
+    static int64_t far = 1000;
+    xt_task task = {.net = net,
+                    .training_step = both,
+                    .configure_optimizers = sgd,
+                    .validation_step = mean_of,
+                    .predict_step = number_of};
+    static const struct {
+        double limit;
+        int dev;
+        const char *places;
+    } rows[] = {{-1, 0, " 0 1 2 100 101 102 103 104"},
+                {2, 0, " 0 1 100 101"},
+                {4, 0, " 0 1 2 100 101 102 103"},
+                {0.5, 0, " 0 100 101"},
+                {-1, 1, " 0 100"},
+                {0, 0, ""}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        str text = STR_INIT, said = STR_INIT;
+        xt_trainer *t = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF,
+                                       .progress_bar = XT_OFF, .model_summary = XT_OFF, .fast_dev_run = rows[i].dev,
+                                       .limit_predict_batches = rows[i].limit, .limit_test_batches = rows[i].limit);
+        xt_loader *l = xt_combined_loader(2,
+                                          ((xt_loader *[]){xt_loader_new(numbers(7, &zero), .batch = 2),
+                                                           xt_loader_new(numbers(11, &far), .batch = 2)}),
+                                          .mode = XT_SEQUENTIAL);
+        n_places = 0;
+        xt_set_sink(heard, &said);
+        assert_int_equal(xt_predict(t, &task, l, take_place, NULL), 0);
+        for (int k = 0; k < 2; k++) {
+            const char *who = k ? "xt_test" : "xt_predict";
+            char first[80], second[80];
+            snprintf(first, sizeof first, "%s, loader 0: the last 1 sample fills no batch", who);
+            snprintf(second, sizeof second, "%s, loader 1: the last 1 sample fills no batch", who);
+            if (!strstr(str_cstr(&said), first) || !strstr(str_cstr(&said), second))
+                fail_msg("%zu: %s", i, str_cstr(&said));
+            if (k == 0) assert_int_equal(xt_test(t, &task, l), 0);
+        }
+        xt_set_sink(NULL, NULL);
+        for (size_t k = 0; k < n_places; k++) str_printf(&text, " %lld", (long long)places[k]);
+        assert_string_equal(str_cstr(&text), rows[i].places);
+        xt_trainer_free(t);
+        str_free(&text);
+        str_free(&said);
+    }
+}
+
 static xt_loader *many(int n) {
     static const int64_t far[9] = {0, 1000, 5000, 5000, 5000, 5000, 5000, 5000, 5000};
     xt_loader *all[9];
@@ -414,6 +478,7 @@ int main(void) {
         cmocka_unit_test_teardown(wrong_combinations, finish),
         cmocka_unit_test_teardown(a_fit_with_two_loaders, finish),
         cmocka_unit_test_teardown(tests_of_several_loaders, finish),
+        cmocka_unit_test_teardown(parts_are_loaders_of_their_own, finish),
         cmocka_unit_test_teardown(validations_of_several_loaders, finish),
         cmocka_unit_test_teardown(combined_loader_as_a_further_one, finish),
     };

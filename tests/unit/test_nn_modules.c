@@ -48,6 +48,13 @@ static void containers(void **state) {
     if (!strstr(xt_status_message(xt_error()), "the module has no tensor \"net.net.2.weight\""))
         fail_msg("%s", xt_status_message(xt_error()));
     xt_clear_error();
+    xt_tensor none = xt_module_find(m, "a.weight"); /* which of two it is, it does not say itself */
+    xt_module_find(m, "a.bias");
+    xt_relu(none);
+    if (!strstr(xt_status_message(xt_error()), "no tensor \"a.bias\"") ||
+        !strstr(xt_status_message(xt_error()), "before that: xt_module_find: the module has no tensor \"a.weight\""))
+        fail_msg("%s", xt_status_message(xt_error()));
+    xt_clear_error();
     xt_add(xt_grad(xt_module_find(m, "0.bias")), xt_ones(XT_F32, 2));
     if (!strstr(xt_status_message(xt_error()), "the newest that gave none: xt_grad at ") ||
         !strstr(xt_status_message(xt_error()), "no xt_backward has reached"))

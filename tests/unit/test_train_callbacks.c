@@ -702,14 +702,26 @@ static xt_loader *of_size(int64_t batch, void *user) {
     return data(40, batch, XT_ON);
 }
 
+static xt_loader *of_no_size(int64_t batch, void *user) {
+    (void)batch;
+    (void)user;
+    return NULL;
+}
+
 static void the_largest_batch_is_found(void **state) {
     (void)state;
     /* More than 40 samples there are not: that ends the search, and says nothing of memory. */
     assert_int_equal(xt_batch_find(&task, of_size, NULL, .power_only = XT_ON), 32);
     assert_int_equal(xt_batch_find(&task, of_size, NULL), 32);
     assert_int_equal(xt_batch_find(&task, of_size, NULL, .most = 16), 16);
-    assert_int_equal(xt_batch_find(&task, of_size, NULL, .first = 64), 0);
-    assert_non_null(xt_error());
+    /* Nor does a first one that is more than there are. */
+    assert_int_equal(xt_batch_find(&task, of_size, NULL, .first = 64), 32);
+    assert_int_equal(xt_batch_find(&task, of_size, NULL, .first = 100, .power_only = XT_ON), 25);
+    says("batch 100: ");
+    assert_null(xt_error());
+    assert_int_equal(xt_batch_find(&task, of_no_size, NULL, .first = 64), 0);
+    if (!strstr(xt_status_message(xt_error()), "make gave no loader for a batch of 1"))
+        fail_msg("%s", xt_status_message(xt_error()));
     xt_clear_error();
 }
 

@@ -156,6 +156,19 @@ static void what_is_kept(void **state) {
         {"four", 4, 2, "1epochs", late, NULL, KEPT(.monitor = "val/score", .save_top_k = -1, .filename = "{epoch}"),
          "epoch=0 epoch=1 epoch=2 epoch=3", 5},
         {"nan", 3, 2, "1epochs", no, NULL, KEPT(.monitor = "val/score", .filename = "{epoch}"), "epoch=0", INFINITY},
+        /* Where nothing validates there is no such value, whatever its name: the file of the run's end alone. */
+        {"none", 2, 3, NULL, NULL, NULL, LAST(.monitor = "valid_loss"), "last", NAN},
+        {"none_by_steps", 2, 3, NULL, NULL, NULL, LAST(.monitor = "acc", .every_n_steps = 2), "last", NAN},
+        {"none_by_epochs", 2, 3, NULL, NULL, NULL, LAST(.monitor = "acc", .every_n_epochs = 1), "last", NAN},
+        {"none_at_all", 2, 3, NULL, NULL, NULL, KEPT(.monitor = "acc"), "", NAN},
+        /* Files of every so many epochs are of the steps whose value it is: those epochs' validations. */
+        {"within", 4, 4, "2batches", falls, NULL,
+         KEPT(.monitor = "val/score", .every_n_epochs = 2, .save_top_k = -1, .filename = "{step}"),
+         "step=14 step=16 step=6 step=8", 6},
+        {"seldom", 4, 2, "3epochs", falls, NULL,
+         KEPT(.monitor = "val/score", .every_n_epochs = 2, .save_top_k = -1, .filename = "{step}"), "", NAN},
+        {"at_times", 4, 2, "2epochs", falls, NULL,
+         KEPT(.monitor = "val/score", .every_n_epochs = 1, .save_top_k = -1, .filename = "{step}"), "step=4 step=8", 6},
         /* A fixed name is the newest's, or the best's, after any number of saves; values in names are those
          * of the save. */
         {"fixed", 2, 2, NULL, NULL, NULL, KEPT(.filename = "newest"), "newest", NAN},
@@ -458,6 +471,27 @@ static void order_does_not_matter(void **state) {
     }
 }
 
+/* What is told of a value that this fit will not have: what is kept without it, and what there is to watch. */
+static void what_is_kept_without_a_value(void **state) {
+    (void)state;
+    for (int last = 0; last < 2; last++) {
+        for (int validates = 0; validates < 2; validates++) {
+            str_clear(&said);
+            xt_trainer *t = now = TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF);
+            xt_trainer_add(t, xt_model_checkpoint(.dirpath = in_dir(last ? "kept" : "not kept"), .every_n_steps = 2,
+                                                  .monitor = last ? "accuracy" : "valid_loss",
+                                                  .save_last = last ? XT_ON : XT_OFF));
+            scores = NULL;
+            int code = xt_fit(t, &task, data(4), validates ? data(1) : NULL);
+            /* with a validation that does not log it the name is wrong */
+            if (code != validates) fail_msg("%d %d: %s", last, validates, str_cstr(&said));
+            if (!validates) says(last ? "accuracy was not logged; logged so far: " : "valid_loss was not logged; ");
+            says(last ? "last.ckpt alone is kept" : "nothing is kept");
+            xt_finish();
+        }
+    }
+}
+
 /* A monitored validation value has none before the first validation: until then only last.ckpt is kept, from a resumed
  * run in the middle of an epoch too. */
 static void saves_before_the_first_validation(void **state) {
@@ -471,7 +505,7 @@ static void saves_before_the_first_validation(void **state) {
                        xt_model_checkpoint(.dirpath = in_dir("early"), .monitor = "val/b",
                                            .every_n_steps = resumed ? 3 : 2, .save_top_k = -1, .filename = "{step}"));
         assert_int_equal(xt_fit(t, &two, data(4), data(1)), 0);
-        if (!resumed) says("val/b has no value before the first validation"); /* once a process */
+        if (!resumed) says("val/b has no value before the first validation"); /* once a process and name */
         assert_true(file_exists(in_dir("early/last.ckpt")) && !file_exists(in_dir("early/step=2.ckpt")));
         /* the validation of epoch 0 was after step 4 */
         if (resumed) assert_true(file_exists(in_dir("early/step=6.ckpt")));
@@ -629,6 +663,7 @@ int main(void) {
                                        T(what_is_refused),
                                        T(errors_leave_a_checkpoint),
                                        T(order_does_not_matter),
+                                       T(what_is_kept_without_a_value),
                                        T(saves_before_the_first_validation),
                                        T(resumed_from_last),
                                        T(each_keeps_its_own_best),

@@ -9,7 +9,7 @@ int64_t coll_now(void) {
 
 double coll_default_timeout(void) {
     int64_t seconds;
-    return env_int("XT_TIMEOUT", &seconds) && seconds > 0 ? (double)seconds : 300.0;
+    return env_int("XT_TIMEOUT", 1, &seconds) ? (double)seconds : 300.0;
 }
 
 int64_t coll_deadline(double seconds) {

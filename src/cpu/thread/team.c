@@ -17,7 +17,7 @@ openmp_threads team_set_openmp(int threads) {
 
 int team_default_threads(void) {
     int64_t n;
-    if (env_int("XT_THREADS", &n) && n > 0) return n > 1024 ? 1024 : (int)n;
+    if (env_int("XT_THREADS", 1, &n)) return n > 1024 ? 1024 : (int)n;
     const char *openmp = getenv("OMP_NUM_THREADS"); /* a list has a number per level of nesting: the first is ours */
     if (openmp && (n = strtol(openmp, NULL, 10)) > 0) return n > 1024 ? 1024 : (int)n;
     return cpus_count();

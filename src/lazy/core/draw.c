@@ -17,7 +17,7 @@ static __thread struct {
 
 static void seed_of_environment(void) {
     int64_t v = 0;
-    if (env_int("XT_SEED", &v)) atomic_store(&newest_seed, (uint64_t)v);
+    if (env_int("XT_SEED", INT64_MIN, &v)) atomic_store(&newest_seed, (uint64_t)v);
 }
 
 static uint64_t seed(void) {

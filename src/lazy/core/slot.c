@@ -133,25 +133,43 @@ void lazy_tensors_drop(size_t made) {
     if (c && n < c->n_step_slots) c->n_step_slots = n;
 }
 
-/* A tensor that is none bears no mark of where it comes from: most often from the newest question that had no answer.
- */
-static _Thread_local char newest_none[300];
+/* A tensor that is none bears no mark of where it comes from: of one of the newest questions that had no answer, each
+ * told once, the newest first. */
+enum { NONES = 4 };
+static _Thread_local char nones[NONES][300];
 
 xt_tensor lazy_none(const char *fmt, ...) {
+    char text[sizeof nones[0]];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(newest_none, sizeof newest_none, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    int old = 0;
+    while (old < NONES - 1 && strcmp(nones[old], text) != 0) old++;
+    memmove(nones[1], nones[0], (size_t)old * sizeof nones[0]);
+    memcpy(nones[0], text, sizeof text);
     return (xt_tensor){0};
+}
+
+static void none_error(const xt_src *src, const char *what) {
+    str text = STR_INIT;
+    for (int i = 0; i < NONES && nones[i][0]; i++)
+        str_printf(&text, "%s%s",
+                   i == 0   ? "; the newest that gave none: "
+                   : i == 1 ? "; before that: "
+                            : "; ",
+                   nones[i]);
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                         "%s: the tensor is none ({0}): it was never made, or the call that should have made it "
+                         "failed%s",
+                         what, str_cstr(&text)));
+    str_free(&text);
 }
 
 void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what) {
     char made[256], died[256];
     if (t.slot == 0) {
-        lazy_fail(status_new(
-            XT_INVALID_ARGUMENT, src,
-            "%s: the tensor is none ({0}): it was never made, or the call that should have made it failed%s%s", what,
-            newest_none[0] ? "; the newest that gave none: " : "", newest_none));
+        none_error(src, what);
         return;
     }
     if (lazy_was_finished(t)) {

@@ -84,7 +84,7 @@ int64_t lazy_programs_seen(void) {
 
 static void evict(void) {
     int64_t limit = 256;
-    if (env_int("XT_CACHE_ENTRIES", &limit) && limit < 2) limit = 2;
+    env_int("XT_CACHE_ENTRIES", 2, &limit);
     while (programs.n > (size_t)limit) {
         size_t oldest = 0;
         for (size_t i = 1; i < programs.n; i++)
@@ -246,7 +246,7 @@ static xt_status disk_key(device_client *client, const str *text, const device_c
 
 static xt_status too_many_compiles(const lazy_event *ev) {
     int64_t limit;
-    if (!env_int("XT_MAX_COMPILES", &limit) || programs.compiles < limit) return NULL;
+    if (!env_int("XT_MAX_COMPILES", 0, &limit) || programs.compiles < limit) return NULL;
     return status_new(XT_FAILED_PRECONDITION, src_get(ev->src),
                       "XT_MAX_COMPILES=%lld programs are compiled already and this step needs another: %s: %s%s%s",
                       (long long)limit, lazy_why_name(ev->why), ev->reason, *ev->advice ? "; " : "", ev->advice);

@@ -169,7 +169,7 @@ static void finished(void *user, xt_status error, int64_t finished_ns) {
 static bool take_place(void) {
     int64_t limit = 2;
     pthread_mutex_lock(&rt.lock);
-    if (rt.in_flight > 0 && env_int("XT_IN_FLIGHT", &limit) && limit < 1) limit = 1;
+    if (rt.in_flight > 0) env_int("XT_IN_FLIGHT", 1, &limit);
     bool full = rt.in_flight >= limit;
     if (full) {
         int64_t began = clock_ns();
