@@ -29,6 +29,7 @@ xt_dtype st_dtype_from(const char *name) {
 struct st_writer {
     file_writer *file;
     cJSON *json, *meta;
+    map *names; /* of the tensors that are declared */
     uint64_t declared, written;
     bool header_done;
     hash128 header;
@@ -43,6 +44,7 @@ void st_abandon(st_writer *w) {
     if (w->file) file_writer_abandon(w->file);
     cJSON_Delete(w->json);
     cJSON_Delete(w->meta);
+    map_free(w->names, NULL);
     base_free(w->path);
     base_free(w);
 }
@@ -53,8 +55,10 @@ xt_status st_create(const char *path, st_writer **out) {
     if (!w) return status_oom(sizeof *w, path);
     w->json = cJSON_CreateObject();
     w->meta = cJSON_CreateObject();
+    w->names = map_new();
     w->path = base_strdup(path);
-    xt_status s = w->json && w->meta && w->path ? file_writer_open(path, &w->file) : status_oom(sizeof *w, path);
+    xt_status s =
+        w->json && w->meta && w->names && w->path ? file_writer_open(path, &w->file) : status_oom(sizeof *w, path);
     if (!s && !cJSON_AddStringToObject(w->meta, "format", "pt")) s = status_oom(8, path);
     if (s) {
         st_abandon(w);
@@ -84,12 +88,13 @@ xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const
                           w->path, name);
     if (!dims_count(dims, (size_t)rank, &count) || !size_mul((size_t)count, xt_dtype_size(t), &bytes))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s: its size overflows", w->path, name);
-    if (cJSON_GetObjectItemCaseSensitive(w->json, name))
+    if (map_get(w->names, name, strlen(name)))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: two tensors are called %s", w->path, name);
     cJSON *item = cJSON_AddObjectToObject(w->json, name), *shape = item ? cJSON_AddArrayToObject(item, "shape") : NULL,
           *offsets = item ? cJSON_AddArrayToObject(item, "data_offsets") : NULL;
     bool ok = item && shape && offsets && cJSON_AddStringToObject(item, "dtype", dtype);
     for (int i = 0; ok && i < rank; i++) ok = cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)dims[i]));
+    if (!map_put(w->names, name, strlen(name), w, NULL)) return status_oom(strlen(name), w->path);
     ok = ok && cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)w->declared)) &&
          cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)(w->declared + bytes)));
     w->declared += bytes;
