@@ -152,6 +152,9 @@ xt_status api_given(const api_call *call, xt_status s) {
 xt_tensor api_failed_tensor(const api_call *call, xt_status s) {
     lazy_fail(s);
     return lazy_failed_tensor(call->src);
+    /* In a forked process nothing is taken apart: the threads that would be waited for did not come along, and locks
+     * may be held by them for good. The memory goes with the process. Statuses have no part in any thread. */
+    if (kind != HANDLE_status && lazy_is_forked()) return false;
 }
 
 xt_tensor api_without_memory(const api_call *call, uint64_t before) {

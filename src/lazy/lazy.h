@@ -65,6 +65,7 @@ bool lazy_in_whole(const xt_src *src, const char *what); /* refuses `what`, whic
 xt_status lazy_forked(const char *what, const xt_src *src);
 const char *lazy_inside(void); /* what the innermost is; NULL: none */
 bool lazy_holds(const void *p); /* one of those that this thread is in was handed p */
+bool lazy_is_forked(void); /* it may not */
 /* The functions of the program's that the library's own threads call (a dataset's, a logger's): nothing there catches
  * what such a function throws, so the process ends in it, and its last line names the function. A thread of the
  * library says once that it is one, and lazy_enter what it calls. */
