@@ -394,6 +394,9 @@ def checks(function, exceptions, kinds, fields):
             out.append((f"!{p.name}", f'api_null(call, "{p.name}")'))
         if p.sized:
             out.append((p.sized[0], f'api_bad_struct(call, "{p.sized[1]}", {p.sized[1]}, sizeof({p.sized[2]}))'))
+        if re.match(r"const xt_array \*\w+$", p.text):
+            if not count: # of a list the function knows how many there are
+                out.append((f'(refused = npy_whole({p.name}, "{function.shown}: {p.name}")) != NULL', "refused"))
         if re.match(r"int (n|n_\w+|parts)$", p.text) and any(re.match(r"(const )?xt_tensor \*", q.text)
                                                               for q in function.parameters):
             out.append((f"{p.name} > API_MOST", f'api_too_many(call, "{p.name}", {p.name})'))
@@ -542,7 +545,7 @@ def main():
         print('#line 1 "src/api/entries.c"\n/* Written by tools/entries.py. */')
         for header in sorted({f.header for f in functions}):
             print(f"#include <xtrain/{header}>")
-        print('#include <stdatomic.h>\n#include "api/entry.h"\n#include "lazy/lazy.h"')
+        print('#include <stdatomic.h>\n#include "api/entry.h"\n#include "format/npy.h"\n#include "lazy/lazy.h"')
         for f in entered:
             print("\n" + entry(f, exceptions, kinds, fields))
     else:
