@@ -408,6 +408,22 @@ def checks(function, exceptions, kinds, fields):
 
 def frees(function, kinds):
     return function.name.endswith("_free") and len(function.parameters) == 1 and function.parameters[0].kind in kinds
+def tensors(function):
+    """(numbers, lists) of tensors that the function takes: arguments of api_tell_tensors, and how it is seen that the
+    call came to nothing, an expression; None where it takes none, or gives none."""
+    one = [p.name for p in function.parameters if re.match(r"xt_tensor \w+$", p.text)]
+    lists = [(p.name, function.count_of(at).name) for at, p in enumerate(function.parameters)
+             if re.match(r"const xt_tensor \*\w+$", p.text) and function.count_of(at)]
+    outs = [p.name for p in function.parameters if re.match(r"xt_tensor \*\w+$", p.text)]
+    if not (one or lists) or not function.source:
+        return None
+    if function.returns == "xt_tensor":
+        return one, lists, "api_silent(given)"
+    if function.returns == "void" and outs:
+        return one, lists, " || ".join(f"({o} && api_silent(*{o}))" for o in outs)
+    return None
+
+
 
 
 def uses(function, exceptions, kinds):
@@ -470,7 +486,8 @@ def entry(function, exceptions, kinds, fields):
     found = checks(function, exceptions, kinds, fields)
     gives = function.returns == "xt_status" # which the program is to look at
     makes = function.returns == "xt_tensor"
-    looks = bool(found or gives or makes or any(p.options for p in function.parameters) or
+    taken = tensors(function)
+    looks = bool(found or gives or makes or taken or any(p.options for p in function.parameters) or
                  not begins_iterations(function, exceptions))
     if looks:
         lines.append(call)
@@ -505,7 +522,7 @@ def entry(function, exceptions, kinds, fields):
         lines += [f"    lazy_use({name});" for name in used]
     if named:
         lines.append(f"    const lazy_calling outer = lazy_calling_begin({function.called or 'NULL'}, src);")
-    if used is not None or taking or named:
+    if used is not None or taking or named or taken:
         lines.append(f"    {'' if void else function.returns + ' given = '}{result};")
         result = "" if void else "given"
     if named:
@@ -519,6 +536,13 @@ def entry(function, exceptions, kinds, fields):
         result = f"api_given(call, {result})"
     if makes:
         result = f"api_made(call, failed_before, {result})"
+    if taken:
+        one, lists, silent = taken
+        told = (f"api_tell_tensors(call, {len(one)}, (const xt_tensor[]){{{', '.join(one)}}})" if one else
+                " || ".join(f"api_tell_tensors(call, {n}, {name})" for name, n in lists))
+        if one and lists:
+            told = " || ".join([told] + [f"api_tell_tensors(call, {n}, {name})" for name, n in lists])
+        lines.append(f"    if (__builtin_expect({silent}, false)) (void)({told});")
     if result:
         lines.append(f"    {'' if function.returns == 'void' else 'return '}{result};")
     return "\n".join(lines + ["}"])

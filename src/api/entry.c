@@ -78,6 +78,23 @@ xt_status api_bad_struct(const api_call *call, const char *argument, size_t size
                       call->name, argument, size, known);
 }
 
+bool api_silent_slowly(xt_tensor given) {
+    (void)given;
+    return !lazy_pending();
+}
+
+bool api_tell_tensors(const api_call *call, int64_t n, const xt_tensor *tensors) {
+    for (int64_t i = 0; tensors && i < n; i++)
+        if (lazy_has_failed(tensors[i])) return true;
+    for (int none = 0; none < 2; none++)
+        for (int64_t i = 0; tensors && i < n; i++)
+            if (xt_is_none(tensors[i]) == none && !lazy_type(tensors[i])) {
+                lazy_tell_dead(call->src, call->name, tensors[i]);
+                return true;
+            }
+    return false;
+}
+
 xt_status api_too_many(const api_call *call, const char *argument, int64_t n) {
     return status_new(XT_INVALID_ARGUMENT, line_of(call), "%s: `%s` is %lld; at most %d are possible", call->name,
                       argument, (long long)n, API_MOST);

@@ -198,6 +198,8 @@ bool lazy_refuse_second_step(const xt_src *src, const char *what); /* true, with
 bool lazy_is_error(xt_tensor t);
 src_id lazy_src(xt_tensor t); /* where it was made */
 
+bool lazy_has_failed(xt_tensor t); /* it is there, of an op that failed */
+void lazy_tell_dead(const xt_src *src, const char *what, xt_tensor t); /* that is not there: the error of `what` */
 /* --- the body of a loop (loop.c): recorded once, in a block of its own, and run many times; and a branch, which runs
  * once or not at all --- */
 typedef struct lazy_loop {
