@@ -373,6 +373,8 @@ def checks(function, exceptions, kinds, fields):
     out = []
     if function.name in exceptions.ends:
         out.append(("(refused = api_inside(call)) != NULL", "refused"))
+    if uses(function, exceptions, kinds) is not None:
+        out.append(("(refused = api_too_deep(call)) != NULL", "refused"))
     if function.name not in exceptions.takes:
         out += [(condition, status) for condition, status, _ in option_checks(function, fields)]
     for at, p in enumerate(function.parameters):
@@ -392,11 +394,11 @@ def checks(function, exceptions, kinds, fields):
                         f'api_null_list(call, "{p.name}", (int64_t){count.name})'))
         elif p.pointer and not null:
             out.append((f"!{p.name}", f'api_null(call, "{p.name}")'))
-        if p.sized:
-            out.append((p.sized[0], f'api_bad_struct(call, "{p.sized[1]}", {p.sized[1]}, sizeof({p.sized[2]}))'))
         if re.match(r"const xt_array \*\w+$", p.text):
             if not count: # of a list the function knows how many there are
                 out.append((f'(refused = npy_whole({p.name}, "{function.shown}: {p.name}")) != NULL', "refused"))
+        if p.sized:
+            out.append((p.sized[0], f'api_bad_struct(call, "{p.sized[1]}", {p.sized[1]}, sizeof({p.sized[2]}))'))
         if re.match(r"int (n|n_\w+|parts)$", p.text) and any(re.match(r"(const )?xt_tensor \*", q.text)
                                                               for q in function.parameters):
             out.append((f"{p.name} > API_MOST", f'api_too_many(call, "{p.name}", {p.name})'))
@@ -406,8 +408,6 @@ def checks(function, exceptions, kinds, fields):
     return out
 
 
-def frees(function, kinds):
-    return function.name.endswith("_free") and len(function.parameters) == 1 and function.parameters[0].kind in kinds
 def tensors(function):
     """(numbers, lists) of tensors that the function takes: arguments of api_tell_tensors, and how it is seen that the
     call came to nothing, an expression; None where it takes none, or gives none."""
@@ -424,6 +424,8 @@ def tensors(function):
     return None
 
 
+def frees(function, kinds):
+    return function.name.endswith("_free") and len(function.parameters) == 1 and function.parameters[0].kind in kinds
 
 
 def uses(function, exceptions, kinds):
@@ -534,8 +536,6 @@ def entry(function, exceptions, kinds, fields):
         lines.append(f"    if (__builtin_expect(worded, false)) {{ (xt_{kind}_free)(given); return NULL; }}")
     if gives:
         result = f"api_given(call, {result})"
-    if makes:
-        result = f"api_made(call, failed_before, {result})"
     if taken:
         one, lists, silent = taken
         told = (f"api_tell_tensors(call, {len(one)}, (const xt_tensor[]){{{', '.join(one)}}})" if one else
@@ -543,6 +543,8 @@ def entry(function, exceptions, kinds, fields):
         if one and lists:
             told = " || ".join([told] + [f"api_tell_tensors(call, {n}, {name})" for name, n in lists])
         lines.append(f"    if (__builtin_expect({silent}, false)) (void)({told});")
+    if makes:
+        result = f"api_made(call, failed_before, {result})"
     if result:
         lines.append(f"    {'' if function.returns == 'void' else 'return '}{result};")
     return "\n".join(lines + ["}"])

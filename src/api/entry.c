@@ -130,6 +130,15 @@ xt_status api_inside(const api_call *call) {
                 : NULL;
 }
 
+xt_status api_too_deep(const api_call *call) {
+    if (__builtin_expect(!lazy_too_deep(), true)) return NULL;
+    return status_new(XT_RESOURCE_EXHAUSTED, line_of(call),
+                      "%s: functions that the library calls have called it again, one within the other, until the "
+                      "stack is nearly full: does a function call itself without an end, as one that calls xt_forward "
+                      "on its own module does? If it has an end, more stack is needed (ulimit -s)",
+                      call->name);
+}
+
 xt_status api_refused(const api_call *call) {
     xt_status s = lazy_refusal();
     return s ? status_at(s, line_of(call)) : NULL;
@@ -143,6 +152,9 @@ bool api_may_free(const api_call *call, handle_kind kind, const void *p) {
         lazy_fail(api_bad_handle(call, kind, p, handle_word(kind)));
         return false;
     }
+    /* In a forked process nothing is taken apart: the threads that would be waited for did not come along, and locks
+     * may be held by them for good. The memory goes with the process. Statuses have no part in any thread. */
+    if (kind != HANDLE_status && lazy_is_forked()) return false;
     lazy_inside(), lazy_in_use(); /* forget what was left by longjmp */
     if (log_in_sink()) { /* whoever speaks is in the middle of something, with it perhaps */
         lazy_fail(status_new(XT_FAILED_PRECONDITION, line_of(call),
@@ -169,9 +181,6 @@ xt_status api_given(const api_call *call, xt_status s) {
 xt_tensor api_failed_tensor(const api_call *call, xt_status s) {
     lazy_fail(s);
     return lazy_failed_tensor(call->src);
-    /* In a forked process nothing is taken apart: the threads that would be waited for did not come along, and locks
-     * may be held by them for good. The memory goes with the process. Statuses have no part in any thread. */
-    if (kind != HANDLE_status && lazy_is_forked()) return false;
 }
 
 xt_tensor api_without_memory(const api_call *call, uint64_t before) {

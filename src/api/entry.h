@@ -64,6 +64,9 @@ xt_status api_unread(const api_call *call, const char *option, const char *inste
 /* Inside a function of the user's that the library has called, NULL where the call may go on. */
 xt_status api_inside(const api_call *call);
 
+/* Functions of the user's have called each other through the library until the stack is nearly full; NULL: go on. */
+xt_status api_too_deep(const api_call *call);
+
 /* The program does not belong to this library (lazy_refuses): no call of its begins. */
 xt_status api_refused(const api_call *call);
 
