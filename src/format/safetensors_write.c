@@ -74,6 +74,10 @@ xt_status st_meta(st_writer *w, const char *key, const char *value) {
     return cJSON_AddStringToObject(w->meta, key, value) ? NULL : status_oom(strlen(value), w->path);
 }
 
+bool st_may_be_called(const char *name) {
+    return strcmp(name, ST_METADATA) != 0 && text_is_utf8(name, strlen(name));
+}
+
 xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const int64_t *dims) {
     int64_t count;
     size_t bytes;
@@ -81,7 +85,7 @@ xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const
     if (!dtype)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s has dtype %s, for which safetensors has no name",
                           w->path, name, xt_dtype_name(t));
-    if (strcmp(name, ST_METADATA) == 0 || !text_is_utf8(name, strlen(name)))
+    if (!st_may_be_called(name))
         return status_new(XT_INVALID_ARGUMENT, NULL,
                           "%s: no tensor can be called %s: the format has that name for something else, or it is no "
                           "UTF-8; give it another",
@@ -90,11 +94,11 @@ xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s: its size overflows", w->path, name);
     if (map_get(w->names, name, strlen(name)))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: two tensors are called %s", w->path, name);
+    if (!map_put(w->names, name, strlen(name), w, NULL)) return status_oom(strlen(name), w->path);
     cJSON *item = cJSON_AddObjectToObject(w->json, name), *shape = item ? cJSON_AddArrayToObject(item, "shape") : NULL,
           *offsets = item ? cJSON_AddArrayToObject(item, "data_offsets") : NULL;
     bool ok = item && shape && offsets && cJSON_AddStringToObject(item, "dtype", dtype);
     for (int i = 0; ok && i < rank; i++) ok = cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)dims[i]));
-    if (!map_put(w->names, name, strlen(name), w, NULL)) return status_oom(strlen(name), w->path);
     ok = ok && cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)w->declared)) &&
          cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)(w->declared + bytes)));
     w->declared += bytes;

@@ -1,5 +1,6 @@
 /* Modules: named tensors, children, and the forward pass that makes parameters at its first call. */
 #include "base/handle.h"
+#include "format/safetensors.h"
 #include "lazy/places.h"
 #include "lazy/step/swept.h"
 #include "nn/nn.h"
@@ -405,6 +406,14 @@ static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, 
     lazy_source from;
     bool frozen;
     xt_tensor failed;
+    if (!st_may_be_called(name)) { /* said here, not at the first save, which would lose what was trained */
+        failed = lazy_error(src, XT_INVALID_ARGUMENT,
+                            "no tensor can be called %s: names of layers are UTF-8, as files of weights need them; "
+                            "give the layer another name",
+                            name);
+        base_free(name);
+        return failed;
+    }
     if (!begin_value(src, r, name, is_param, recipe, type, &data, &from, &frozen, &failed)) {
         base_free(name);
         return failed;
