@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Writes a C program that calls every public function with each of its pointers wrong in turn: NULL, and a handle that
-was freed, that is of another kind, that was never made, a tensor that is dead; with all of them NULL and counts above 0; and with lists of
-more numbers than a list has room for, or of fewer than none. Each call is in a process of its own. Nobody looks at the
-statuses that come back: the step's end must tell of each. Each function that gives a status is called with nothing
-wrong, too (it fails by itself then, most often), and whatever fails must name the line of the call.
+was freed, that is of another kind, that was never made, a tensor that is dead; with all of them NULL and counts above
+0; and with lists of more numbers than a list has room for, or of fewer than none. Each call is in a process of its
+own. Nobody looks at the statuses that come back: the step's end must tell of each. Each function that gives a status
+is called with nothing wrong, too (it fails by itself then, most often), and whatever fails must name the line of the
+call.
 
 usage: tools/entries.py table ... | tests/every_function.py >program.c
 """
@@ -109,10 +110,8 @@ static void in_child(const char *what, int (*fn)(void), int must_fail) {
 """
 
 
-# What is asked of any tensor, and what ends one that may have ended.
-ASKS = {"xt_drop_at"}
-# All of their tensors may be left out.
-TAKES_NONE = {"xt_drop_at"}
+# What ends a tensor that may have ended, what hands it to a function of the program's, and what prints "no value".
+ASKS = {"xt_drop_at", "xt_checkpoint_block_at", "xt_print_at"}
 
 
 def declared(p, value):
@@ -179,7 +178,7 @@ def main():
             for what, wrong in (("dead", "dead_tensor()"), ("never made", "(xt_tensor){12345, 777}")):
                 cases.append((f"{name} {what}", {**others, name: wrong}, True))
         if used:
-            cases.append(("all tensors none", dict.fromkeys(used, "(xt_tensor){0}"), f["name"] not in TAKES_NONE))
+            cases.append(("all tensors none", dict.fromkeys(used, "(xt_tensor){0}"), True))
         for what, wrong, must in cases:
             lines = [declared(p, value_of(p, wrong.get(p["name"]))) for p in f["parameters"]]
             call = f"({f['name']})({', '.join(p['name'] for p in f['parameters'])})"

@@ -419,8 +419,10 @@ def tensors(function):
         return None
     if function.returns == "xt_tensor":
         return one, lists, "api_silent(given)"
-    if function.returns == "void" and outs:
+    if function.returns in ("void", "bool") and outs:
         return one, lists, " || ".join(f"({o} && api_silent(*{o}))" for o in outs)
+    if one and re.match(r"xt_(metric|sparse|dist|\w+_out)$", function.returns): # some of theirs may be left out
+        return one, [], None
     return None
 
 
@@ -538,11 +540,13 @@ def entry(function, exceptions, kinds, fields):
         result = f"api_given(call, {result})"
     if taken:
         one, lists, silent = taken
-        told = (f"api_tell_tensors(call, {len(one)}, (const xt_tensor[]){{{', '.join(one)}}})" if one else
-                " || ".join(f"api_tell_tensors(call, {n}, {name})" for name, n in lists))
-        if one and lists:
-            told = " || ".join([told] + [f"api_tell_tensors(call, {n}, {name})" for name, n in lists])
-        lines.append(f"    if (__builtin_expect({silent}, false)) (void)({told});")
+        lenient = "true" if silent is None else "false"
+        silent = silent or "!lazy_pending()"
+        all_of_one = f"{len(one)}, (const xt_tensor[]){{{', '.join(one)}}}"
+        told = [f"api_tell_tensors(call, {all_of_one}, {lenient})"] if one else []
+        told = " || ".join(told + [f"api_tell_tensors(call, {n}, {name}, false)" for name, n in lists])
+        seldom = f"__builtin_expect({silent}, false)" if lenient == "false" else silent
+        lines.append(f"    if ({seldom}) (void)({told});")
     if makes:
         result = f"api_made(call, failed_before, {result})"
     if result:

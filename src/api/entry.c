@@ -83,16 +83,19 @@ bool api_silent_slowly(xt_tensor given) {
     return !lazy_pending();
 }
 
-bool api_tell_tensors(const api_call *call, int64_t n, const xt_tensor *tensors) {
-    for (int64_t i = 0; tensors && i < n; i++)
+bool api_tell_tensors(const api_call *call, int64_t n, const xt_tensor *tensors, bool lenient) {
+    const xt_tensor *dead = NULL, *none = NULL;
+    int64_t nones = 0;
+    for (int64_t i = 0; tensors && i < n; i++) {
         if (lazy_has_failed(tensors[i])) return true;
-    for (int none = 0; none < 2; none++)
-        for (int64_t i = 0; tensors && i < n; i++)
-            if (xt_is_none(tensors[i]) == none && !lazy_type(tensors[i])) {
-                lazy_tell_dead(call->src, call->name, tensors[i]);
-                return true;
-            }
-    return false;
+        if (xt_is_none(tensors[i]))
+            none = &tensors[i], nones++;
+        else if (!dead && !lazy_type(tensors[i]))
+            dead = &tensors[i];
+    }
+    if (!dead && (!lenient || nones == n)) dead = none;
+    if (dead) lazy_tell_dead(call->src, call->name, *dead);
+    return dead != NULL;
 }
 
 xt_status api_too_many(const api_call *call, const char *argument, int64_t n) {
