@@ -67,7 +67,7 @@ static void logged(void **state) {
     compare("xt_log_value", log_numbers);
     compare("xt_log_value backwards", log_backwards);
     compare("xt_log", log_tensors);
-    assert_null(xt_error());
+    assert_int_equal(xt_finish(), 0);
 }
 
 /* --- tensors of a file --- */

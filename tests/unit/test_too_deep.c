@@ -83,6 +83,7 @@ static void endless(void **state) {
     pthread_join(t, NULL);
     pthread_attr_destroy(&attr);
     if (*failure) fail_msg("%s", failure);
+    assert_int_equal(xt_finish(), 0);
 }
 
 int main(void) {
