@@ -135,7 +135,7 @@ xt_status api_inside(const api_call *call) {
 
 xt_status api_too_deep(const api_call *call) {
     if (__builtin_expect(!lazy_too_deep(), true)) return NULL;
-    return status_new(XT_RESOURCE_EXHAUSTED, line_of(call),
+    return status_new(XT_FAILED_PRECONDITION, line_of(call),
                       "%s: functions that the library calls have called it again, one within the other, until the "
                       "stack is nearly full: does a function call itself without an end, as one that calls xt_forward "
                       "on its own module does? If it has an end, more stack is needed (ulimit -s)",
