@@ -389,6 +389,7 @@ static int read_beside(fit_options *o, const char *weights) {
     xt_status s = gpt2_read_config(dir, &o->of_model);
     if (s) return cli_fail_status(fit_stage_names[stage], s);
     if (!o->of_model.seq) o->of_model.seq = o->of_model.window;
+    o->beside = dir;
     if (!o->tokenizer && tokenizer_is_in(dir)) o->tokenizer = dir;
     return 0;
 }

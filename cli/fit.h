@@ -20,6 +20,7 @@ typedef struct fit_options {
     const char *strategy;
     model_options of_model;
     const model_folder *folder; /* of --init */
+    const char *beside; /* the folder that the weights come from, where it may have their tokenizer; NULL: none */
     xt_lora_opts lora_opts; /* of --lora */
     cli_diag diag;
 } fit_options;

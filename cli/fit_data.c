@@ -1,5 +1,6 @@
 /* Data for `xtrain fit`. */
 #include "cli/fit.h"
+#include "cli/words.h"
 #include "models/hf_config.h"
 #include "models/records.h"
 
@@ -82,7 +83,8 @@ static void tell_text(const char *path, const text_corpus *c, bool bytes, int64_
 static xt_status text(const model *m, fit_options *o, int64_t batch, fit_data *out) {
     text_corpus *c = NULL;
     int64_t seq = o->of_model.seq ? o->of_model.seq : m->own.seq;
-    XT_TRY(tokenizer_open(o->tokenizer, &out->words));
+    const char *beside = token_file_is(o->data) ? NULL : o->beside; /* tokens need no tokenizer */
+    XT_TRY(cli_open_words(o->tokenizer, beside, o->of_model.vocab, &out->words));
     XT_TRY(text_open(o->data, out->words, &c));
     if (!o->of_model.vocab) o->of_model.vocab = c->vocab ? c->vocab : m->own.vocab;
     if (!c->vocab) c->vocab = o->of_model.vocab; /* nanoGPT's files do not say theirs */

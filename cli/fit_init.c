@@ -87,6 +87,7 @@ int fit_init_open(const char *command, fit_options *o, const model **out) {
         folder.encoder.c.classifies = true; /* of a masked language model: with a classifier that is new */
         folder.model = encoder_folder_model(&folder.encoder);
     }
+    o->beside = folder.dir;
     if (!o->tokenizer && tokenizer_is_in(folder.dir)) o->tokenizer = folder.dir;
     if (o->lr < 0 && fit_adapts(o)) o->lr = 2e-4; /* matrices that begin as nothing move faster than a model does */
     *out = folder.model;

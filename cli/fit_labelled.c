@@ -1,5 +1,6 @@
 /* Texts for the fit of an encoder's folder: with labels, or with tokens that are to be found. */
 #include "cli/fit.h"
+#include "cli/words.h"
 
 #include <stdio.h>
 
@@ -19,7 +20,7 @@ xt_status fit_open_labelled(const model *m, fit_options *o, int64_t batch, fit_d
     labelled_opts how = {
         .vocab = o->of_model.vocab, .seq = o->of_model.seq, .labels = m->classifies, .names = fit_init_labels()};
     labelled *l;
-    XT_TRY(tokenizer_open(o->tokenizer, &out->words));
+    XT_TRY(cli_open_words(o->tokenizer, o->beside, o->of_model.vocab, &out->words));
     how.words = out->words;
     XT_TRY(labelled_open(o->data, &how, &l));
     size_t n = labelled_count(l), held = n / 10 > 0 ? n / 10 : 1, cut = n > held ? n - held : 0;

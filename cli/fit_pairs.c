@@ -1,5 +1,6 @@
 /* Pairs of texts for the fit of a folder with an encoder. */
 #include "cli/fit.h"
+#include "cli/words.h"
 #include "models/pairs.h"
 
 static void tell(const fit_options *o, const pairs *p, size_t held) {
@@ -14,7 +15,7 @@ xt_status fit_open_pairs(fit_options *o, int64_t batch, fit_data *out) {
     const t5_config *c = &o->folder->t5;
     pairs_opts how = {.vocab = o->of_model.vocab, .seq = o->of_model.seq, .start = c->start, .stop = c->stop};
     pairs *p;
-    XT_TRY(tokenizer_open(o->tokenizer, &out->words));
+    XT_TRY(cli_open_words(o->tokenizer, o->beside, o->of_model.vocab, &out->words));
     how.words = out->words;
     XT_TRY(pairs_open(o->data, &how, &p));
     size_t n = pairs_count(p), held = n / 10 > 0 ? n / 10 : 1, cut = n > held ? n - held : 0;

@@ -1,5 +1,6 @@
 /* Records for the fit of a model's folder: texts, prompts with their completions, conversations. */
 #include "cli/fit.h"
+#include "cli/words.h"
 #include "models/records.h"
 
 #include <stdio.h>
@@ -117,7 +118,7 @@ xt_status fit_open_records(const model *m, fit_options *o, int64_t batch, fit_da
     records *r;
     form f;
     char why[1024];
-    XT_TRY(tokenizer_open(o->tokenizer, &out->words));
+    XT_TRY(cli_open_words(o->tokenizer, o->beside, o->of_model.vocab, &out->words));
     how.words = out->words;
     XT_TRY(template_of(o, &how.chat, why, sizeof why));
     if (why[0]) how.no_chat = why;

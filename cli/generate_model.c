@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/generate.h"
+#include "cli/words.h"
 #include "models/folder.h"
 #include "models/gpt2_files.h"
 
@@ -55,7 +56,7 @@ static xt_status open_llama(generate_options *o, const char *weights, const char
     XT_TRY(llama_read_config(path, &c));
     llama_generates(&c, context, &o->of_model);
     c.wide = true;
-    XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : tokenizer_is_in(dir) ? dir : NULL, &out->words));
+    XT_TRY(cli_open_words(o->tokenizer, dir, c.vocab, &out->words));
     out->stop = o->ignore_stop ? -1 : c.stop;
     out->net = xt_module_new(llama, &c);
     weights_kept kept;
@@ -73,7 +74,7 @@ static xt_status open_t5(generate_options *o, const char *weights, const char *d
     snprintf(path, sizeof path, "%s/config.json", dir);
     XT_TRY(t5_read_config(path, &c));
     t5_generates(&c, o->of_model.context ? o->of_model.context : 2048, &o->of_model);
-    XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : tokenizer_is_in(dir) ? dir : NULL, &out->words));
+    XT_TRY(cli_open_words(o->tokenizer, dir, c.vocab, &out->words));
     out->stop = o->ignore_stop ? -1 : c.stop;
     XT_TRY(t5_find_tied(&c, weights));
     out->net = xt_module_new(t5, &c);
@@ -89,7 +90,7 @@ static xt_status open_gpt2(const model *m, generate_options *o, const char *weig
                            generate_model *out) {
     char why[256];
     XT_TRY(gpt2_read_config(dir, &o->of_model));
-    XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : tokenizer_is_in(dir) ? dir : NULL, &out->words));
+    XT_TRY(cli_open_words(o->tokenizer, dir, o->of_model.vocab, &out->words));
     if (!o->of_model.vocab) o->of_model.vocab = tokenizer_vocab(out->words);
     if (!o->of_model.seq) o->of_model.seq = 1;
     if (!model_settle(m, &o->of_model, why, sizeof why)) return xt_status_new(XT_INVALID_ARGUMENT, "%s", why);

@@ -196,6 +196,19 @@ static int run_program(const run_opts *o, xt_program *p) {
     return 0;
 }
 
+/* Switches of programs that record steps: whoever waits for their files is told that none comes. */
+static void tell_unread(void) {
+    static const char *const names[] = {"XT_EVENTS", "XT_METRICS", "XT_PROFILE"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *given = getenv(names[i]);
+        if (given && *given)
+            cli_fprintf(stderr,
+                        "xtrain run: %s=%s is not written: it is of programs that record steps, and a program from a "
+                        "file has none; --json says how long it took\n",
+                        names[i], given);
+    }
+}
+
 static int run(int argc, char **argv) {
     run_opts o = {.rtol = -1, .atol = -1};
     const cli_option options[] = {
@@ -231,6 +244,7 @@ static int run(int argc, char **argv) {
         free(v);
         return code - 1;
     }
+    tell_unread();
     if (o.dump) setenv("XT_DUMP", o.dump, 1); /* before the plugin reads it */
     xt_program *p = NULL;
     xt_status s = xt_program_load(o.program, &p);

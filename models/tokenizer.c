@@ -2,9 +2,11 @@
  * tokenizer.json says by itself how. */
 #include "models/tokenizer.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xtrain/program.h>
 
@@ -16,9 +18,34 @@ struct tokenizer {
     char *dir;
 };
 
+static const char *const file_names[] = {
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json", "merges.txt", "vocab.txt"};
+enum { FILE_NAMES = sizeof file_names / sizeof file_names[0] };
+
+/* Whether the folder has such a name, be it one that leads nowhere: a file that is not to be had is not no file, and
+ * who took bytes instead would compute with other tokens. */
 static bool has(const char *dir, const char *name) {
     char path[4200];
-    return (size_t)snprintf(path, sizeof path, "%s/%s", dir, name) < sizeof path && access(path, F_OK) == 0;
+    struct stat there;
+    return (size_t)snprintf(path, sizeof path, "%s/%s", dir, name) < sizeof path &&
+           (lstat(path, &there) == 0 || (errno != ENOENT && errno != ENOTDIR));
+}
+
+/* Links to nowhere are what caches leave whose files were removed, and copies of links alone. They are found before
+ * anything is computed, not where the folder's files are copied at the end. */
+static xt_status check_links(const char *dir) {
+    char path[4200], to[4096];
+    for (size_t i = 0; i < FILE_NAMES; i++) {
+        if (!has(dir, file_names[i])) continue;
+        snprintf(path, sizeof path, "%s/%s", dir, file_names[i]);
+        ssize_t n = readlink(path, to, sizeof to);
+        if (n >= 0 && access(path, F_OK) != 0)
+            return xt_status_new(XT_NOT_FOUND,
+                                 "%s is a symbolic link to %.*s, which cannot be followed (%s); download or copy the "
+                                 "model's files anew (cp -rL), or name another folder by --tokenizer",
+                                 path, (int)n, to, strerror(errno));
+    }
+    return NULL;
 }
 
 bool tokenizer_is_in(const char *dir) {
@@ -40,6 +67,7 @@ xt_status tokenizer_open(const char *dir, tokenizer **out) {
     *out = NULL;
     if (!t || !(t->dir = strdup(dir ? dir : all_bytes_source)))
         s = xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a tokenizer");
+    if (!s && dir) s = check_links(dir);
     if (!s && dir) s = has(dir, "tokenizer.json") ? open_json(dir, &t->json) : bpe_open(dir, &t->pairs);
     for (int i = 0; i < 256; i++) byte_values[i] = (char)i;
     if (s)
@@ -197,9 +225,7 @@ static xt_status copy_file(const char *from_dir, const char *to_dir, const char 
 }
 
 xt_status tokenizer_save(const tokenizer *t, const char *dir) {
-    static const char *const names[] = {
-        "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json", "merges.txt", "vocab.txt"};
     if (tokenizer_is_bytes(t)) return NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) XT_TRY(copy_file(t->dir, dir, names[i]));
+    for (size_t i = 0; i < FILE_NAMES; i++) XT_TRY(copy_file(t->dir, dir, file_names[i]));
     return NULL;
 }

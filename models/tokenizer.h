@@ -15,7 +15,7 @@
 typedef struct tokenizer tokenizer;
 
 xt_status tokenizer_open(const char *dir, tokenizer **out);
-bool tokenizer_is_in(const char *dir); /* whether a folder has the files of one */
+bool tokenizer_is_in(const char *dir); /* whether a folder has the files of one, readable or not */
 void tokenizer_free(tokenizer *t);
 int64_t tokenizer_vocab(const tokenizer *t); /* ids are 0 .. vocab - 1 */
 bool tokenizer_is_bytes(const tokenizer *t);

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Writes a C program that calls every public function with each of its pointers wrong in turn: NULL, and a handle that
-was freed, that is of another kind, that was never made; with all of them NULL and counts above 0; and with lists of
-more numbers than a list has room for, or of fewer than none. Each call is in a process of its own. Nobody looks at the
-statuses that come back: the step's end must tell of each. Each function that gives a status is called with nothing
-wrong, too (it fails by itself then, most often), and whatever fails must name the line of the call.
+was freed, that is of another kind, that was never made, a tensor that is dead; with all of them NULL and counts above
+0; and with lists of more numbers than a list has room for, or of fewer than none. Each call is in a process of its
+own. Nobody looks at the statuses that come back: the step's end must tell of each. Each function that gives a status
+is called with nothing wrong, too (it fails by itself then, most often), and whatever fails must name the line of the
+call.
 
 usage: tools/entries.py table ... | tests/every_function.py >program.c
 """
@@ -66,6 +67,8 @@ static xt_plan *plan(void) {
     xt_plan_make(recording(), (xt_plan_opts){0}, &p);
     return p;
 }
+static xt_tensor tensor_for(int i) { (void)i; return xt_ones(XT_F32, 2, 2); }
+static xt_tensor dead_tensor(void) { xt_tensor t = xt_ones(XT_F32, 2, 2); xt_mark_step(); return t; }
 static int calls, bad, unseen, looks;
 static void quiet(xt_status s, void *u) { (void)u; unseen += strstr(xt_status_message(s), "the status that") != NULL; }
 /* The error counts when it says so. */
@@ -105,6 +108,10 @@ static void in_child(const char *what, int (*fn)(void), int must_fail) {
            : WEXITSTATUS(st) == 5 ? "nobody is told of its status" : "no error");
 }
 """
+
+
+# What ends a tensor that may have ended, what hands it to a function of the program's, and what prints "no value".
+ASKS = {"xt_drop_at", "xt_checkpoint_block_at", "xt_print_at"}
 
 
 def declared(p, value):
@@ -162,6 +169,16 @@ def main():
             tensors = [q["name"] for q in f["parameters"] if re.match(r"xt_tensor \w+$", q["text"])]
             given = dict.fromkeys(tensors, "xt_ones(XT_F32, 2, 3)")
             cases.append((f"{p['name']} of {n} numbers", {**given, p["name"]: f"(xt_list){{.n = {n}}}"}, True))
+        # Queries of a handle, and what takes back one that may be gone, are no uses of the tensor.
+        used = [p["name"] for p in f["parameters"] if re.match(r"xt_tensor \w+$", p["text"]) and f["source"] and
+                f["name"] not in ASKS]
+        others = {p["name"]: f"tensor_for({i})" for i, p in enumerate(f["parameters"])
+                  if re.match(r"xt_tensor \w+$", p["text"])}
+        for name in used:
+            for what, wrong in (("dead", "dead_tensor()"), ("never made", "(xt_tensor){12345, 777}")):
+                cases.append((f"{name} {what}", {**others, name: wrong}, True))
+        if used:
+            cases.append(("all tensors none", dict.fromkeys(used, "(xt_tensor){0}"), True))
         for what, wrong, must in cases:
             lines = [declared(p, value_of(p, wrong.get(p["name"]))) for p in f["parameters"]]
             call = f"({f['name']})({', '.join(p['name'] for p in f['parameters'])})"

@@ -373,6 +373,8 @@ def checks(function, exceptions, kinds, fields):
     out = []
     if function.name in exceptions.ends:
         out.append(("(refused = api_inside(call)) != NULL", "refused"))
+    if uses(function, exceptions, kinds) is not None:
+        out.append(("(refused = api_too_deep(call)) != NULL", "refused"))
     if function.name not in exceptions.takes:
         out += [(condition, status) for condition, status, _ in option_checks(function, fields)]
     for at, p in enumerate(function.parameters):
@@ -392,6 +394,9 @@ def checks(function, exceptions, kinds, fields):
                         f'api_null_list(call, "{p.name}", (int64_t){count.name})'))
         elif p.pointer and not null:
             out.append((f"!{p.name}", f'api_null(call, "{p.name}")'))
+        if re.match(r"const xt_array \*\w+$", p.text):
+            if not count: # of a list the function knows how many there are
+                out.append((f'(refused = npy_whole({p.name}, "{function.shown}: {p.name}")) != NULL', "refused"))
         if p.sized:
             out.append((p.sized[0], f'api_bad_struct(call, "{p.sized[1]}", {p.sized[1]}, sizeof({p.sized[2]}))'))
         if re.match(r"int (n|n_\w+|parts)$", p.text) and any(re.match(r"(const )?xt_tensor \*", q.text)
@@ -401,6 +406,24 @@ def checks(function, exceptions, kinds, fields):
             out.append((f"(size_t){p.name}.n > sizeof {p.name}.v / sizeof *{p.name}.v",
                         f'api_bad_length(call, "{p.name}", {p.name}.n)'))
     return out
+
+
+def tensors(function):
+    """(numbers, lists) of tensors that the function takes: arguments of api_tell_tensors, and how it is seen that the
+    call came to nothing, an expression; None where it takes none, or gives none."""
+    one = [p.name for p in function.parameters if re.match(r"xt_tensor \w+$", p.text)]
+    lists = [(p.name, function.count_of(at).name) for at, p in enumerate(function.parameters)
+             if re.match(r"const xt_tensor \*\w+$", p.text) and function.count_of(at)]
+    outs = [p.name for p in function.parameters if re.match(r"xt_tensor \*\w+$", p.text)]
+    if not (one or lists) or not function.source:
+        return None
+    if function.returns == "xt_tensor":
+        return one, lists, "api_silent(given)"
+    if function.returns in ("void", "bool") and outs:
+        return one, lists, " || ".join(f"({o} && api_silent(*{o}))" for o in outs)
+    if one and re.match(r"xt_(metric|sparse|dist|\w+_out)$", function.returns): # some of theirs may be left out
+        return one, [], None
+    return None
 
 
 def frees(function, kinds):
@@ -467,7 +490,8 @@ def entry(function, exceptions, kinds, fields):
     found = checks(function, exceptions, kinds, fields)
     gives = function.returns == "xt_status" # which the program is to look at
     makes = function.returns == "xt_tensor"
-    looks = bool(found or gives or makes or any(p.options for p in function.parameters) or
+    taken = tensors(function)
+    looks = bool(found or gives or makes or taken or any(p.options for p in function.parameters) or
                  not begins_iterations(function, exceptions))
     if looks:
         lines.append(call)
@@ -502,7 +526,7 @@ def entry(function, exceptions, kinds, fields):
         lines += [f"    lazy_use({name});" for name in used]
     if named:
         lines.append(f"    const lazy_calling outer = lazy_calling_begin({function.called or 'NULL'}, src);")
-    if used is not None or taking or named:
+    if used is not None or taking or named or taken:
         lines.append(f"    {'' if void else function.returns + ' given = '}{result};")
         result = "" if void else "given"
     if named:
@@ -514,6 +538,15 @@ def entry(function, exceptions, kinds, fields):
         lines.append(f"    if (__builtin_expect(worded, false)) {{ (xt_{kind}_free)(given); return NULL; }}")
     if gives:
         result = f"api_given(call, {result})"
+    if taken:
+        one, lists, silent = taken
+        lenient = "true" if silent is None else "false"
+        silent = silent or "!lazy_pending()"
+        all_of_one = f"{len(one)}, (const xt_tensor[]){{{', '.join(one)}}}"
+        told = [f"api_tell_tensors(call, {all_of_one}, {lenient})"] if one else []
+        told = " || ".join(told + [f"api_tell_tensors(call, {n}, {name}, false)" for name, n in lists])
+        seldom = f"__builtin_expect({silent}, false)" if lenient == "false" else silent
+        lines.append(f"    if ({seldom}) (void)({told});")
     if makes:
         result = f"api_made(call, failed_before, {result})"
     if result:
@@ -542,7 +575,7 @@ def main():
         print('#line 1 "src/api/entries.c"\n/* Written by tools/entries.py. */')
         for header in sorted({f.header for f in functions}):
             print(f"#include <xtrain/{header}>")
-        print('#include <stdatomic.h>\n#include "api/entry.h"\n#include "lazy/lazy.h"')
+        print('#include <stdatomic.h>\n#include "api/entry.h"\n#include "format/npy.h"\n#include "lazy/lazy.h"')
         for f in entered:
             print("\n" + entry(f, exceptions, kinds, fields))
     else:

@@ -78,6 +78,26 @@ xt_status api_bad_struct(const api_call *call, const char *argument, size_t size
                       call->name, argument, size, known);
 }
 
+bool api_silent_slowly(xt_tensor given) {
+    (void)given;
+    return !lazy_pending();
+}
+
+bool api_tell_tensors(const api_call *call, int64_t n, const xt_tensor *tensors, bool lenient) {
+    const xt_tensor *dead = NULL, *none = NULL;
+    int64_t nones = 0;
+    for (int64_t i = 0; tensors && i < n; i++) {
+        if (lazy_has_failed(tensors[i])) return true;
+        if (xt_is_none(tensors[i]))
+            none = &tensors[i], nones++;
+        else if (!dead && !lazy_type(tensors[i]))
+            dead = &tensors[i];
+    }
+    if (!dead && (!lenient || nones == n)) dead = none;
+    if (dead) lazy_tell_dead(call->src, call->name, *dead);
+    return dead != NULL;
+}
+
 xt_status api_too_many(const api_call *call, const char *argument, int64_t n) {
     return status_new(XT_INVALID_ARGUMENT, line_of(call), "%s: `%s` is %lld; at most %d are possible", call->name,
                       argument, (long long)n, API_MOST);
@@ -113,6 +133,15 @@ xt_status api_inside(const api_call *call) {
                 : NULL;
 }
 
+xt_status api_too_deep(const api_call *call) {
+    if (__builtin_expect(!lazy_too_deep(), true)) return NULL;
+    return status_new(XT_FAILED_PRECONDITION, line_of(call),
+                      "%s: functions that the library calls have called it again, one within the other, until the "
+                      "stack is nearly full: does a function call itself without an end, as one that calls xt_forward "
+                      "on its own module does? If it has an end, more stack is needed (ulimit -s)",
+                      call->name);
+}
+
 xt_status api_refused(const api_call *call) {
     xt_status s = lazy_refusal();
     return s ? status_at(s, line_of(call)) : NULL;
@@ -126,6 +155,9 @@ bool api_may_free(const api_call *call, handle_kind kind, const void *p) {
         lazy_fail(api_bad_handle(call, kind, p, handle_word(kind)));
         return false;
     }
+    /* In a forked process nothing is taken apart: the threads that would be waited for did not come along, and locks
+     * may be held by them for good. The memory goes with the process. Statuses have no part in any thread. */
+    if (kind != HANDLE_status && lazy_is_forked()) return false;
     lazy_inside(), lazy_in_use(); /* forget what was left by longjmp */
     if (log_in_sink()) { /* whoever speaks is in the middle of something, with it perhaps */
         lazy_fail(status_new(XT_FAILED_PRECONDITION, line_of(call),

@@ -50,11 +50,23 @@ static inline bool api_bad_size(size_t size, size_t align) {
 xt_status api_bad_struct(const api_call *call, const char *argument, size_t size, size_t known);
 xt_status api_too_many(const api_call *call, const char *argument, int64_t n);
 
+/* A function of tensors has given an error tensor, or none, and nothing is pending. */
+bool api_silent_slowly(xt_tensor given);
+static inline bool api_silent(xt_tensor given) {
+    return (given.slot == 0 || xt_is_error(given)) && api_silent_slowly(given);
+}
+/* Where one of them is dead or none that is the error; true: it was told, or one of them has failed before. lenient:
+ * some of them may be none, but not all. */
+bool api_tell_tensors(const api_call *call, int64_t n, const xt_tensor *tensors, bool lenient);
+
 /* Of an option that the function does not read (unread.txt), given all the same. */
 xt_status api_unread(const api_call *call, const char *option, const char *instead);
 
 /* Inside a function of the user's that the library has called, NULL where the call may go on. */
 xt_status api_inside(const api_call *call);
+
+/* Functions of the user's have called each other through the library until the stack is nearly full; NULL: go on. */
+xt_status api_too_deep(const api_call *call);
 
 /* The program does not belong to this library (lazy_refuses): no call of its begins. */
 xt_status api_refused(const api_call *call);

@@ -229,6 +229,8 @@ static xt_status foreign_link(const char *path, const char *link, uid_t owner) {
 xt_status file_output_target(const char *path, char **out) {
     enum { MAX_LINKS = 40 };
     *out = NULL;
+    if (!*path)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the path to be written is empty: a file's name is expected");
     walk *w = strlen(path) < PATH_MAX ? base_calloc(1, sizeof *w) : NULL;
     if (!w)
         return strlen(path) < PATH_MAX

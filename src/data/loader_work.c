@@ -394,7 +394,7 @@ static xt_status wait_full(xt_loader *l) {
 
 void loader_stop(xt_loader *l) {
     for (int64_t i = 0; l->kept && i < l->n_kept; i++) let_go_of(&l->kept[i]);
-    if (!l->running) return;
+    if (!l->running || lazy_is_forked()) return; /* its threads stayed with the parent, and nothing is read here */
     pthread_mutex_lock(&l->lock);
     l->stop = true;
     pthread_cond_broadcast(&l->changed);

@@ -177,20 +177,22 @@ xt_dataset *xt_concat_datasets_at(const xt_src *src, int n, xt_dataset *const *p
                       ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_concat_datasets: at least one dataset is needed")
                       : NULL;
     int64_t count = 0;
-    bool missing = false; /* its own error is pending */
     int taken = 0;
     while (!s && taken < n && !(parts[taken] && (s = data_take(parts[taken], "xt_concat_datasets")))) taken++;
     for (int k = 0; !s && k < n; k++) {
-        missing |= !parts[k];
-        if (missing) continue;
+        if (!parts[k]) { /* the error that is pending, of what should have made it, is the first and stays */
+            s = status_new(XT_INVALID_ARGUMENT, NULL,
+                           "xt_concat_datasets: part %d is NULL; making it failed, or it was never made", k);
+            break;
+        }
         count += parts[k]->d.count;
-        bool same = parts[0] && memcmp(parts[k]->types, parts[0]->types, sizeof parts[0]->types) == 0;
+        bool same = memcmp(parts[k]->types, parts[0]->types, sizeof parts[0]->types) == 0;
         if (parts[k]->d.count < 0 || !same)
             s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_concat_datasets: part %d (%s) %s", k, parts[k]->name,
                            same ? "is a stream" : "has other specs than the first");
     }
-    chosen *c = s || missing ? NULL : chosen_new(n, parts);
+    chosen *c = s ? NULL : chosen_new(n, parts);
     if (c) return chosen_make(c, count);
     for (int k = 0; k < taken; k++) data_drop(parts[k]);
-    return data_fail(s || missing ? s : status_oom((size_t)n * sizeof *parts, "a dataset"), NULL);
+    return data_fail(s ? s : status_oom((size_t)n * sizeof *parts, "a dataset"), NULL);
 }

@@ -182,7 +182,11 @@ static xt_status check_inputs(device_exec *e, size_t n_in, device_buffer *const 
         char shape[200];
         const device_buffer *b = in[i];
         if (b->client->pjrt != e->client->pjrt)
-            return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of the program belongs to another client", i);
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "input %zu of the program lies on a device that was closed since: xt_finish, called by "
+                              "another thread if not by this one, gave back what was there; make it again (modules and "
+                              "optimizers too), or call xt_finish when no thread needs them any more",
+                              i);
         if (atomic_load(&b->gone))
             return status_new(XT_FAILED_PRECONDITION, NULL,
                               "input %zu, %s, was donated to an earlier program or deleted", i,

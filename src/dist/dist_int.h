@@ -84,7 +84,11 @@ typedef struct output_stream {
     char prefix[24];
     str line; /* what is not a whole line yet */
 } output_stream;
-void output_open(output_stream *o, int from, int to, int rank, int log);
+void output_open(output_stream *o, int from, int to, int rank, bool named, int log); /* named: with the prefix */
+/* False: it did not go all out. That nobody reads any more is no failure, another reason is told, once, and is one of
+ * the run. */
+bool output_write(int fd, const char *p, size_t n);
+bool output_lost(void); /* something was, for such a reason */
 /* The rank's file in the folder XT_LOG_DIR, which is made; *out is -1 where none is asked for. What an earlier run left
  * stays above what is added. */
 xt_status output_log_open(int rank, int *out);

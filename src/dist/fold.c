@@ -237,12 +237,7 @@ bool output_fold_waits(void) {
 }
 
 static void write_out(int fd, str *out) {
-    for (size_t at = 0; at < out->len;) {
-        ssize_t wrote = write(fd, out->data + at, out->len - at);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0) break;
-        at += (size_t)wrote;
-    }
+    output_write(fd, str_cstr(out), out->len);
     str_free(out);
 }
 

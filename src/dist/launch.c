@@ -123,6 +123,10 @@ static xt_status launch(const xt_src *src, xt_rank_fn fn, void *arg, const xt_la
             arg = (void *)o->arg_text;
         }
         if (o->device && !w->launched) env_set("XT_DEVICE", o->device);
+        if (!w->launched && env_get("XT_LOG_DIR"))
+            log_msg(XT_SEV_WARNING,
+                    "xt_launch: XT_LOG_DIR keeps nothing here: the one rank is this process, which writes to its own "
+                    "stdout; xtrain launch --log-dir DIR keeps what it prints");
         *out_code = run_here(fn, arg);
         return NULL;
     }
@@ -180,7 +184,8 @@ xt_status launch_find_program(const char *name, char **out) {
     return status_new(XT_NOT_FOUND, NULL, "running '%s': not found in PATH", name);
 }
 
-/* In this process's place: one rank needs no launcher, and a started rank starts no more. */
+/* In this process's place: a rank alone needs no launcher, unless its output is to be kept or it is to be started
+ * again; and a started rank starts no more. */
 static xt_status run_in_place(const char *program, char *const *argv, const launch_plan *plan) {
     env_list env = {0};
     char **merged = NULL;
@@ -242,7 +247,7 @@ static xt_status launch_program(int n, char *const *argv, const char *hosts, int
                                out_code);
     XT_TRY(launch_find_program(argv[0], &program));
     xt_status st = w->launched ? NULL : plan_program(n, &plan);
-    if (!st && (w->launched || (plan.n == 1 && !max_restarts)))
+    if (!st && (w->launched || (plan.n == 1 && !max_restarts && !env_get("XT_LOG_DIR"))))
         st = run_in_place(program, argv, w->launched ? NULL : &plan);
     else if (!st) {
         while (argv[argc]) argc++;

@@ -168,13 +168,7 @@ static void look_for_rank(passage *p, const char *bytes, size_t n) {
 }
 
 static void write_on(passage *p, const char *bytes, size_t n) {
-    for (size_t at = 0; at < n && p->to >= 0;) {
-        ssize_t k = write(p->to, bytes + at, n - at);
-        if (k < 0 && errno == EINTR) continue;
-        if (k < 0) p->to = -1;
-        if (k < 0) break;
-        at += (size_t)k;
-    }
+    if (p->to >= 0 && !output_write(p->to, bytes, n)) p->to = -1;
 }
 
 /* How long the "[rank 12] " is that the text begins with, 0: it has no such beginning, -1: it may still become one. */
@@ -251,7 +245,7 @@ static void fold_begin(passage *p, int ranks) {
     p->ranks = base_calloc((size_t)ranks, sizeof *p->ranks);
     if (!p->ranks) return; /* then every rank's lines are shown */
     p->n_ranks = ranks;
-    for (int r = 0; r < ranks; r++) output_open(&p->ranks[r], -1, p->to, r, -1);
+    for (int r = 0; r < ranks; r++) output_open(&p->ranks[r], -1, p->to, r, true, -1);
     output_fold_ranks(ranks);
 }
 
@@ -329,6 +323,7 @@ xt_status mpirun_run(const mpirun_group *group, int *out_code, int *out_told) {
     if (w.told && *out_code == 1) *out_code = 128 + w.told; /* mpirun's code for its own signal */
     *out_told = w.told;
     if (!w.told) tell_end(status, oom_before, p[1].names_rank);
+    if (!*out_code && output_lost()) *out_code = 1;
     return NULL;
 }
 

@@ -2,6 +2,7 @@
  * repaints its line, ends one too: between two repaints another rank may speak. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "base/private_file.h"
@@ -10,9 +11,9 @@
 #define LONGEST ((size_t)64 << 10) /* a line beyond this is passed on in lines of this length */
 enum { READS_LOST = 64 }; /* so many failures in a row are no passing trouble */
 
-void output_open(output_stream *o, int from, int to, int rank, int log) {
+void output_open(output_stream *o, int from, int to, int rank, bool named, int log) {
     *o = (output_stream){.from = from, .to = to, .rank = rank, .log = log, .line = STR_INIT};
-    snprintf(o->prefix, sizeof o->prefix, "[rank %d] ", rank);
+    if (named) snprintf(o->prefix, sizeof o->prefix, "[rank %d] ", rank);
 }
 
 xt_status output_log_open(int rank, int *out) {
@@ -31,14 +32,43 @@ xt_status output_log_open(int rank, int *out) {
     return st;
 }
 
-static void write_all(int fd, const char *p, size_t n) {
+static bool lost;
+
+bool output_lost(void) {
+    return lost;
+}
+
+/* Once for each place; the launcher has one thread. What stdout loses is a result, so it fails the run. */
+static void tell_lost(int fd, int error) {
+    static bool told[3]; /* stdout, stderr, files */
+    int of = fd == STDOUT_FILENO ? 0 : fd == STDERR_FILENO ? 1 : 2;
+    static const char *const where[] = {"on stdout", "on stderr", "in a file of --log-dir"};
+    lost = true;
+    if (!told[of])
+        log_msg(XT_SEV_ERROR,
+                "xtrain launch: what ranks print is lost %s: %s; give it a place that takes it (the exit code will be "
+                "1)",
+                where[of], strerror(error));
+    told[of] = true;
+}
+
+bool output_write(int fd, const char *p, size_t n) {
     while (n > 0) {
         ssize_t wrote = write(fd, p, n);
         if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0) return; /* nobody listens any more; the ranks go on */
+        if (wrote < 0 && errno == EAGAIN) {
+            poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+            continue;
+        }
+        if (wrote < 0 && errno == EPIPE) return false; /* nobody listens any more; the ranks go on */
+        if (wrote <= 0) {
+            tell_lost(fd, wrote < 0 ? errno : ENOSPC);
+            return false;
+        }
         p += wrote;
         n -= (size_t)wrote;
     }
+    return true;
 }
 
 /* The library's own messages in a rank carry the prefix already. An end of any kind becomes a newline; what is empty
@@ -47,13 +77,13 @@ static void add_line(output_stream *o, const char *p, size_t n, str *out, str *l
     size_t prefix = strlen(o->prefix), text = n;
     while (text && (p[text - 1] == '\n' || p[text - 1] == '\r')) text--;
     if (!text && memchr(p, '\r', n)) return;
-    bool has = text >= prefix && memcmp(p, o->prefix, prefix) == 0;
+    bool has = prefix && text >= prefix && memcmp(p, o->prefix, prefix) == 0;
     if (o->log >= 0) {
         str_appendn(log, has ? p + prefix : p, has ? text - prefix : text);
         str_putc(log, '\n');
     }
     if (output_fold(o, has ? p + prefix : p, has ? text - prefix : text, has, out)) return;
-    if (!has) str_append(out, o->prefix);
+    if (!has && prefix) str_append(out, o->prefix);
     str_appendn(out, p, text);
     str_putc(out, '\n');
 }
@@ -82,8 +112,8 @@ static void pass_lines(output_stream *o, bool all) {
     }
     memmove(o->line.data, o->line.data + at, o->line.len - at);
     o->line.len -= at;
-    write_all(o->to, str_cstr(&out), out.len);
-    write_all(o->log, str_cstr(&log), log.len);
+    output_write(o->to, str_cstr(&out), out.len);
+    output_write(o->log, str_cstr(&log), log.len);
     str_free(&out);
     str_free(&log);
 }
@@ -115,7 +145,7 @@ bool output_pump(output_stream *o) {
         any = true;
         str_appendn(&o->line, buf, (size_t)n);
         if (o->line.failed) { /* without memory: pass the bytes as they are rather than lose them */
-            write_all(o->to, buf, (size_t)n);
+            output_write(o->to, buf, (size_t)n);
             str_free(&o->line);
         }
     }

@@ -205,8 +205,8 @@ static xt_status fork_rank(launcher *l, int rank, const env_list *env, char **me
             setpgid(pid, pid); /* both sides do it, so that neither depends on the other's speed */
             r->pid = pid;
             r->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-            output_open(&r->out, p.out[0], STDOUT_FILENO, rank, r->log);
-            output_open(&r->err, p.err[0], STDERR_FILENO, rank, r->log);
+            output_open(&r->out, p.out[0], STDOUT_FILENO, rank, l->n > 1, r->log);
+            output_open(&r->err, p.err[0], STDERR_FILENO, rank, l->n > 1, r->log);
             p.out[0] = p.err[0] = -1;
             coll_announce(l->rendezvous, rank, pid);
             l->started++;
@@ -462,6 +462,7 @@ static xt_status start_and_wait(launcher *l, int *out_code) {
     *out_code = l->first >= 0 ? exit_code(l->ranks[l->first].status) : 0;
     /* Killed by us because it did not end in time: the signal from outside is the cause. */
     if (l->forwarded && *out_code == 128 + SIGKILL) *out_code = 128 + l->forwarded;
+    if (!*out_code && output_lost()) *out_code = 1;
     return st;
 }
 

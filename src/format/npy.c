@@ -223,6 +223,34 @@ static const char *descr_of(xt_dtype t) {
     }
 }
 
+/* In words; NULL: nothing. */
+static const char *fault_of(const xt_array *a, size_t *out_bytes) {
+    size_t bytes = a->dtype > XT_DTYPE_NONE && a->dtype < XT_DTYPE_COUNT ? xt_dtype_size(a->dtype) : 0;
+    *out_bytes = 0;
+    if (!bytes) return "there is no such dtype";
+    if (a->rank < 0 || (size_t)a->rank > BASE_COUNT(a->dims)) return "there is no such rank";
+    for (int d = 0; d < a->rank; d++)
+        if (a->dims[d] < 0 || !size_mul(bytes, (size_t)a->dims[d], &bytes)) return "there are no such dims";
+    *out_bytes = bytes;
+    if (a->bytes != bytes) return "it has other bytes than its dims need";
+    return bytes && !a->data ? "its data is NULL" : NULL;
+}
+
+xt_status npy_whole(const xt_array *a, const char *what) {
+    size_t bytes;
+    const char *fault = fault_of(a, &bytes);
+    if (!fault) return NULL;
+    str dims = STR_INIT;
+    for (int d = 0; d < a->rank && d < (int)BASE_COUNT(a->dims); d++)
+        str_printf(&dims, d ? ", %lld" : "%lld", (long long)a->dims[d]);
+    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL,
+                             "%s: the array is not whole: %s (dtype %d, rank %d, dims {%s}, .bytes = %zu); .bytes is "
+                             "the product of the first .rank dims times the size of an element, here %zu",
+                             what, fault, (int)a->dtype, a->rank, str_cstr(&dims), a->bytes, bytes);
+    str_free(&dims);
+    return s;
+}
+
 xt_status npy_header(const xt_array *a, str *out) {
     const char *descr = descr_of(a->dtype);
     if (!descr)

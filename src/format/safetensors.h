@@ -21,6 +21,7 @@ typedef struct st_sums { /* older files have the first only */
 typedef struct st_writer st_writer;
 xt_status st_create(const char *path, st_writer **out);
 xt_status st_meta(st_writer *w, const char *key, const char *value); /* __metadata__ entries: versions, step */
+bool st_may_be_called(const char *name); /* a tensor of a file may: UTF-8, and no word of the format's */
 xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const int64_t *dims);
 xt_status st_data(st_writer *w, const void *data, size_t n);
 /* hash of the header's text (names, shapes, __metadata__) without the spaces at its end; once data was given */

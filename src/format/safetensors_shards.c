@@ -95,7 +95,8 @@ static void name_part(const st_set *w, size_t part, str *out) {
     if (w->n_parts > 1) str_printf(out, "-%05zu-of-%05zu.safetensors", part + 1, w->n_parts);
 }
 
-static xt_status open_part(st_set *w, size_t part) {
+/* *at: its first tensor, then that of the next part. */
+static xt_status open_part(st_set *w, size_t part, size_t *at) {
     str name = STR_INIT;
     name_part(w, part, &name);
     xt_status s = name.failed ? status_oom(name.len, w->path) : st_create(str_cstr(&name), &w->parts[part]);
@@ -103,19 +104,20 @@ static xt_status open_part(st_set *w, size_t part) {
     const cJSON *e;
     cJSON_ArrayForEach(e, w->meta) if (!s) s = st_meta(w->parts[part], e->string, e->valuestring);
     if (!s) s = st_with_sums(w->parts[part]);
-    for (size_t i = 0; i < w->n && !s; i++) {
-        const declared *d = &w->tensors[i];
-        if (d->part == part) s = st_declare(w->parts[part], d->name, d->dtype, d->rank, d->dims);
+    for (; *at < w->n && w->tensors[*at].part == part && !s; ++*at) {
+        const declared *d = &w->tensors[*at];
+        s = st_declare(w->parts[part], d->name, d->dtype, d->rank, d->dims);
     }
     return s;
 }
 
 static xt_status open_parts(st_set *w) {
+    size_t at = 0;
     if (w->parts) return NULL;
     XT_TRY(divide(w));
     w->parts = base_calloc(w->n_parts, sizeof *w->parts);
     if (!w->parts) return status_oom(w->n_parts * sizeof *w->parts, w->path);
-    for (size_t i = 0; i < w->n_parts; i++) XT_TRY(open_part(w, i));
+    for (size_t i = 0; i < w->n_parts; i++) XT_TRY(open_part(w, i, &at));
     return NULL;
 }
 

@@ -29,6 +29,7 @@ xt_dtype st_dtype_from(const char *name) {
 struct st_writer {
     file_writer *file;
     cJSON *json, *meta;
+    map *names; /* of the tensors that are declared */
     uint64_t declared, written;
     bool header_done;
     hash128 header;
@@ -43,6 +44,7 @@ void st_abandon(st_writer *w) {
     if (w->file) file_writer_abandon(w->file);
     cJSON_Delete(w->json);
     cJSON_Delete(w->meta);
+    map_free(w->names, NULL);
     base_free(w->path);
     base_free(w);
 }
@@ -53,8 +55,10 @@ xt_status st_create(const char *path, st_writer **out) {
     if (!w) return status_oom(sizeof *w, path);
     w->json = cJSON_CreateObject();
     w->meta = cJSON_CreateObject();
+    w->names = map_new();
     w->path = base_strdup(path);
-    xt_status s = w->json && w->meta && w->path ? file_writer_open(path, &w->file) : status_oom(sizeof *w, path);
+    xt_status s =
+        w->json && w->meta && w->names && w->path ? file_writer_open(path, &w->file) : status_oom(sizeof *w, path);
     if (!s && !cJSON_AddStringToObject(w->meta, "format", "pt")) s = status_oom(8, path);
     if (s) {
         st_abandon(w);
@@ -70,6 +74,10 @@ xt_status st_meta(st_writer *w, const char *key, const char *value) {
     return cJSON_AddStringToObject(w->meta, key, value) ? NULL : status_oom(strlen(value), w->path);
 }
 
+bool st_may_be_called(const char *name) {
+    return strcmp(name, ST_METADATA) != 0 && text_is_utf8(name, strlen(name));
+}
+
 xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const int64_t *dims) {
     int64_t count;
     size_t bytes;
@@ -77,15 +85,16 @@ xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const
     if (!dtype)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s has dtype %s, for which safetensors has no name",
                           w->path, name, xt_dtype_name(t));
-    if (strcmp(name, ST_METADATA) == 0 || !text_is_utf8(name, strlen(name)))
+    if (!st_may_be_called(name))
         return status_new(XT_INVALID_ARGUMENT, NULL,
                           "%s: no tensor can be called %s: the format has that name for something else, or it is no "
                           "UTF-8; give it another",
                           w->path, name);
     if (!dims_count(dims, (size_t)rank, &count) || !size_mul((size_t)count, xt_dtype_size(t), &bytes))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s: its size overflows", w->path, name);
-    if (cJSON_GetObjectItemCaseSensitive(w->json, name))
+    if (map_get(w->names, name, strlen(name)))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: two tensors are called %s", w->path, name);
+    if (!map_put(w->names, name, strlen(name), w, NULL)) return status_oom(strlen(name), w->path);
     cJSON *item = cJSON_AddObjectToObject(w->json, name), *shape = item ? cJSON_AddArrayToObject(item, "shape") : NULL,
           *offsets = item ? cJSON_AddArrayToObject(item, "data_offsets") : NULL;
     bool ok = item && shape && offsets && cJSON_AddStringToObject(item, "dtype", dtype);

@@ -7,13 +7,47 @@
 #include "ir/text.h"
 
 /* A splat of dims in an attribute is unfolded; no op has more numbers than this. */
-enum { MAX_ATTR_INTS = 1 << 16 };
+enum { MAX_ATTR_INTS = 1 << 16, SHORT_ATTRS = 16 };
+
+static bool same_name(const ir_attr *a, const ir_attr *b) {
+    return a->key ? b->key == a->key : b->key == 0 && !strcmp(b->name, a->name);
+}
+
+/* The place of the attribute in a long list's table, or that which it would have. */
+static uint32_t *place_of(const attr_list *l, const ir_attr *a) {
+    size_t at = (size_t)hash_bytes(a->name, strlen(a->name), (hash128){0, 0}).lo;
+    while (l->places[at & (l->n_places - 1)] && !same_name(a, &l->items[l->places[at & (l->n_places - 1)] - 1])) at++;
+    return &l->places[at & (l->n_places - 1)];
+}
+
+static bool grow_places(parser *p, attr_list *l) {
+    size_t n = l->n_places ? 2 * l->n_places : 8 * SHORT_ATTRS;
+    uint32_t *places = arena_alloc(p->m->mem, n * sizeof *places);
+    if (!places) return parse_oom(p);
+    memset(places, 0, n * sizeof *places);
+    l->places = places;
+    l->n_places = n;
+    for (size_t i = 0; i < l->n; i++) *place_of(l, &l->items[i]) = (uint32_t)i + 1;
+    return true;
+}
+
+/* Two of one name are an error. A few are looked through; who writes thousands has them found by a table. */
+static bool is_new(parser *p, attr_list *l, const ir_attr *a) {
+    bool twice = false;
+    if (l->n < SHORT_ATTRS)
+        for (size_t i = 0; i < l->n && !twice; i++) twice = same_name(a, &l->items[i]);
+    else {
+        if (2 * (l->n + 1) > l->n_places && !grow_places(p, l)) return false;
+        uint32_t *place = place_of(l, a);
+        twice = *place != 0;
+        if (!twice) *place = (uint32_t)l->n + 1;
+    }
+    return !twice || parse_fail(p, "attribute '%s' is given twice", a->name);
+}
 
 bool attr_push(parser *p, attr_list *l, ir_attr a) {
-    for (size_t i = 0; i < l->n; i++)
-        if (a.key ? l->items[i].key == a.key : l->items[i].key == 0 && !strcmp(l->items[i].name, a.name))
-            return parse_fail(p, "attribute '%s' is given twice", a.name);
-    if (l->n == l->cap) { /* in the arena: attribute lists are short */
+    if (!is_new(p, l, &a)) return false;
+    if (l->n == l->cap) { /* in the arena: the lists before are at most as much again */
         size_t cap = l->cap ? 2 * l->cap : 8;
         ir_attr *grown = arena_alloc(p->m->mem, cap * sizeof *grown);
         if (!grown) return parse_oom(p);

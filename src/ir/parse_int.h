@@ -145,6 +145,8 @@ bool parse_element(parser *p, xt_dtype t, void *dst);
 typedef struct attr_list { /* attributes as they are collected for one op */
     ir_attr *items;
     size_t n, cap;
+    uint32_t *places; /* of a long list, by the hash of their names: places in `items`, from 1 on */
+    size_t n_places; /* a power of two, at most half full */
 } attr_list;
 bool attr_push(parser *p, attr_list *l, ir_attr a);
 bool attr_push_ints(parser *p, attr_list *l, ir_attr_key k, size_t n, const int64_t *v); /* v in the module's arena */

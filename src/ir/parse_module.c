@@ -3,6 +3,11 @@
 #include "ir/parse_int.h"
 
 static bool set_module_attrs(parser *p, const attr_list *l) {
+    if (!p->m->n_attrs) { /* all at once: they have been looked at for doubles */
+        p->m->attrs = l->items;
+        p->m->n_attrs = l->n;
+        return true;
+    }
     for (size_t i = 0; i < l->n; i++)
         if (!ir_module_set_attr(p->m, l->items[i])) return parse_oom(p);
     return true;

@@ -55,6 +55,8 @@ void lazy_enter(lazy_inside_fn *call, const char *what, const void *held);
 int lazy_uses(const char *call);
 void lazy_use(const void *handle); /* NULL is allowed */
 void lazy_used(int mark); /* what lazy_uses gave */
+/* So many such calls are within each other that the stack of this thread may be nearly full, and it is. */
+bool lazy_too_deep(void);
 const char *lazy_in_use(void); /* the innermost such call of this thread, "xt_fit"; NULL: none */
 /* The same for a function whose ops are taken up when it has returned: no step ends in it. */
 void lazy_enter_whole(lazy_inside_fn *call, const char *what);
@@ -63,6 +65,7 @@ bool lazy_in_whole(const xt_src *src, const char *what); /* refuses `what`, whic
 /* NULL: this process may compute; it may not where it was forked from one whose device was open. `what` was asked for.
  */
 xt_status lazy_forked(const char *what, const xt_src *src);
+bool lazy_is_forked(void); /* it may not */
 const char *lazy_inside(void); /* what the innermost is; NULL: none */
 bool lazy_holds(const void *p); /* one of those that this thread is in was handed p */
 /* The functions of the program's that the library's own threads call (a dataset's, a logger's): nothing there catches
@@ -195,6 +198,8 @@ void lazy_bounds_forget(const ir_block *body); /* the body is dropped */
 bool lazy_steps_for_caller(bool on);
 bool lazy_refuse_second_step(const xt_src *src, const char *what); /* true, with the error, while that is on */
 bool lazy_is_error(xt_tensor t);
+bool lazy_has_failed(xt_tensor t); /* it is there, of an op that failed */
+void lazy_tell_dead(const xt_src *src, const char *what, xt_tensor t); /* that is not there: the error of `what` */
 src_id lazy_src(xt_tensor t); /* where it was made */
 
 /* --- the body of a loop (loop.c): recorded once, in a block of its own, and run many times; and a branch, which runs

@@ -61,6 +61,7 @@ bool log_behind_take(log_set *set) {
     set->behind_each = each;
     for (i = 0; i < each; i++) log_pending_drop(&set->pending[i]);
     set->n_pending = 0;
+    log_pending_index(set);
     log_step_noted(set);
     return true;
 }
@@ -71,9 +72,8 @@ bool log_behind_full(const log_set *set) {
 
 /* One that the step being recorded logs waits, and the order of two values of one name matters. */
 bool log_behind_meets(const log_set *set) {
-    for (size_t i = 0; i < set->n_pending; i++)
-        for (size_t k = 0; k < set->behind_each && set->n_behind; k++)
-            if (set->pending[i].metric == set->behind[k].metric) return true;
+    for (size_t k = 0; k < set->behind_each && set->n_behind; k++)
+        if (log_pending_first(set, (size_t)set->behind[k].metric) != LOG_NONE) return true;
     return false;
 }
 

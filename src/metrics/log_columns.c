@@ -54,8 +54,12 @@ static bool gives_way(log_metric *m, const char *column) {
 bool log_columns_free(const log_engine *e, log_set *set, size_t which, const xt_src *src) {
     const log_metric *m = &set->metrics[which];
     char column[LOG_COLUMN_BYTES];
-    for (size_t i = 0; i < set->n; i++) {
-        if (i == which || set->metrics[i].restored || !same_column(m, &set->metrics[i], column)) continue;
+    size_t beside[LOG_BESIDE];
+    log_metrics_beside(set, m, beside);
+    for (size_t k = 0; k < LOG_BESIDE; k++) {
+        size_t i = beside[k];
+        if (i == LOG_NONE || i == which || set->metrics[i].restored || !same_column(m, &set->metrics[i], column))
+            continue;
         if (!gives_way(&set->metrics[i], column)) return taken(src, m->name, column, set->metrics[i].src);
     }
     log_column_name(m, 0, true, column);

@@ -39,18 +39,16 @@ bool log_muted(log_engine *e, const char *what, const char *name) {
 }
 
 bool log_knows(log_stage s, const char *name) {
-    log_engine *e = log_engine_peek();
-    for (size_t i = 0; e && i < e->sets[s].n; i++)
-        if (strcmp(e->sets[s].metrics[i].name, name) == 0 && !e->sets[s].metrics[i].restored) return true;
-    return false;
+    const log_engine *e = log_engine_peek();
+    size_t i = e ? log_metric_named(&e->sets[s], name) : LOG_NONE;
+    return i != LOG_NONE && !e->sets[s].metrics[i].restored;
 }
 
 bool log_own_has_epochs(const char *name) {
     const log_engine *e = log_engine_peek();
-    for (size_t i = 0; e && i < e->sets[LOG_TRAIN].n; i++)
-        if (strcmp(e->sets[LOG_TRAIN].metrics[i].name, name) == 0)
-            return e->sets[LOG_TRAIN].metrics[i].own && e->sets[LOG_TRAIN].metrics[i].o.on_epoch == XT_ON;
-    return false;
+    size_t i = e ? log_metric_named(&e->sets[LOG_TRAIN], name) : LOG_NONE;
+    const log_metric *m = i == LOG_NONE ? NULL : &e->sets[LOG_TRAIN].metrics[i];
+    return m && m->own && m->o.on_epoch == XT_ON;
 }
 
 /* A row's name may have more behind that of the log call. */

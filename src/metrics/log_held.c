@@ -14,6 +14,7 @@ void log_forget_step(log_stage s) {
     log_engine *e = log_engine_peek();
     for (size_t i = 0; e && i < e->sets[s].n_pending; i++) log_pending_drop(&e->sets[s].pending[i]);
     if (e) e->sets[s].n_pending = 0, e->sets[s].holds = false;
+    if (e) log_pending_index(&e->sets[s]);
     if (e) log_behind_drop(&e->sets[s]);
 }
 
@@ -21,6 +22,7 @@ void log_forget_failed_step(log_stage s) {
     log_engine *e = log_engine_peek();
     log_set *set = e ? &e->sets[s] : NULL;
     while (set && set->n_pending > set->n_before_step) log_pending_drop(&set->pending[--set->n_pending]);
+    if (set) log_pending_index(set);
 }
 
 /* A handle of our own, since the user's ends with the step or is the user's to drop. */
@@ -132,7 +134,7 @@ xt_status log_held_restore(log_set *set, int metric, log_weigh weigh, bool is_nu
         p.held = true;
         base_free(v);
     }
-    if (VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) return NULL;
+    if (log_pending_push(set, p)) return NULL;
     log_pending_drop(&p);
     return status_oom(sizeof p, "values logged after a step");
 }

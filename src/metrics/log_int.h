@@ -20,6 +20,8 @@ typedef struct log_metric {
     bool own; /* the trainer's, which gives the name to the task when it logs it */
     bool within_call; /* a compiled function logs it */
     int loaders; /* it was logged of validation loaders before this number; 0: there is one */
+    uint64_t listed; /* log_names.c: where this is the set's `listing`, its first pending value is that one */
+    size_t first_pending;
 } log_metric;
 static inline log_kind log_kind_of(const log_metric *m) {
     log_kind k = m->kind;
@@ -47,6 +49,8 @@ enum { LOG_BEHIND_STEPS = 16 };
 typedef struct log_set { /* one stage */
     log_metric *metrics;
     size_t n, cap;
+    map *names; /* of the metrics: their places, from 1 on */
+    uint64_t listing; /* of `pending`, by log_names.c */
     log_pending *pending;
     size_t n_pending, cap_pending;
     size_t n_before_step; /* a trainer's: of `pending`, when the step under way began */
@@ -169,6 +173,19 @@ void log_columns_end(log_engine *e);
 enum { LOG_COLUMN_BYTES = 512 };
 /* what the metric is called in rows of a level */
 void log_column_name(const log_metric *m, int loader_plus_1, bool epoch_level, char out[static LOG_COLUMN_BYTES]);
+
+/* log_names.c */
+enum { LOG_BESIDE = 7 };
+#define LOG_NONE SIZE_MAX
+size_t log_metric_named(const log_set *set, const char *name); /* its place; LOG_NONE */
+bool log_metric_push(log_set *set, log_metric m); /* false without memory: the name stays the caller's */
+void log_metric_pop(log_set *set); /* the newest, with its name */
+void log_metric_unname(log_set *set, size_t which); /* it stays, and nobody finds it */
+/* Those that may have the metric's name or one of its columns; LOG_NONE where there is none. */
+void log_metrics_beside(const log_set *set, const log_metric *m, size_t out[static LOG_BESIDE]);
+bool log_pending_push(log_set *set, log_pending p); /* false without memory */
+void log_pending_index(log_set *set); /* behind any other change of the list */
+size_t log_pending_first(const log_set *set, size_t metric); /* of its values the first; LOG_NONE */
 
 /* log_between.c */
 void log_between_note(log_engine *e, log_given given); /* takes the name over */

@@ -118,13 +118,12 @@ static size_t over_first(log_set *set, int64_t calls) {
         set->pending[i] = set->pending[n];
         set->pending[n++] = p;
     }
+    if (n) log_pending_index(set);
     return n;
 }
 
 static bool is_pending(const log_set *set, int metric) {
-    for (size_t i = 0; i < set->n_pending; i++)
-        if (set->pending[i].metric == metric) return true;
-    return false;
+    return log_pending_first(set, (size_t)metric) != LOG_NONE;
 }
 
 /* Of an evaluation over a loader, whose batches end its steps; what comes behind its pass, before another update, is of
@@ -265,8 +264,7 @@ void log_plain_pass_left(log_engine *e, const void *loader, const void *outer, i
 static bool is_unwritten(const log_engine *e, log_stage s, size_t which) {
     const log_set *set = &e->sets[s];
     const log_metric *m = &set->metrics[which];
-    for (size_t i = 0; i < set->n_pending; i++)
-        if ((size_t)set->pending[i].metric == which) return true;
+    if (log_pending_first(set, which) != LOG_NONE) return true;
     for (size_t i = 0; i < set->n_behind; i++)
         if ((size_t)set->behind[i].metric == which) return true;
     if (!e->plain || m->restored) return false;

@@ -231,7 +231,7 @@ static void tell_not_waiting(void) {
  * steps that have not ended nothing is waited for: they may be waiting for this thread. The threads that rows and
  * values go through wait for none: a logger of the program's that asks for a value is itself under way. */
 void log_drain(void) {
-    if (on_logger || lazy_on_reader()) return;
+    if (on_logger || lazy_on_reader() || lazy_is_forked()) return;
     log_requests_now();
     pthread_mutex_lock(&lg.lock);
     bool stays = false;
@@ -253,7 +253,7 @@ int64_t log_rows_issued(void) {
 }
 
 static void wait_rows(int64_t n, int patience) {
-    if (on_logger || lazy_on_reader()) return;
+    if (on_logger || lazy_on_reader() || lazy_is_forked()) return;
     pthread_mutex_lock(&lg.lock);
     while (lg.written < n && !atomic_load(&ending_now) && wait_for_change(patience)) {
     }

@@ -56,9 +56,13 @@ static void refuse_beside_own(const log_metric *own, const char *call, const xt_
  * kind of value, reduced in one way, be it the trainer's own. */
 static bool one_kind(const log_engine *e, log_stage stage, const log_metric *m, const xt_src *src) {
     const log_kind here = log_kind_of(m);
-    for (int s = 0; s < LOG_STAGE_COUNT; s++)
-        for (size_t i = 0; i < e->sets[s].n && s != (int)stage; i++) {
-            const log_metric *other = &e->sets[s].metrics[i];
+    for (int s = 0; s < LOG_STAGE_COUNT; s++) {
+        size_t beside[LOG_BESIDE];
+        if (s == (int)stage) continue;
+        log_metrics_beside(&e->sets[s], m, beside);
+        for (size_t i = 0; i < LOG_BESIDE; i++) {
+            if (beside[i] == LOG_NONE) continue;
+            const log_metric *other = &e->sets[s].metrics[beside[i]];
             const log_kind there = log_kind_of(other);
             if (same_kind(&there, &here) || other->restored || (other->own && m->own)) continue;
             if (strcmp(other->name, m->name) != 0 && !log_columns_shared(other, m)) continue;
@@ -70,15 +74,39 @@ static bool one_kind(const log_engine *e, log_stage stage, const log_metric *m, 
                 refuse_kind(other, src, m->name, &here);
             return false;
         }
+    }
     return true;
+}
+
+static log_metric *metric_new(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o,
+                              const log_kind *kind) {
+    log_set *set = &e->sets[e->stage];
+    log_metric m = {.name = base_strdup(name),
+                    .o = *o,
+                    .call = log_call(),
+                    .src = src_intern(src),
+                    .at = set->used,
+                    .kind = *kind,
+                    .own = own_call};
+    if (!m.name || !log_metric_push(set, m)) {
+        base_free(m.name);
+        lazy_fail(status_oom(sizeof m, "a metric"));
+        return NULL;
+    }
+    if (!one_kind(e, e->stage, &set->metrics[set->n - 1], src) || !log_columns_free(e, set, set->n - 1, src)) {
+        log_metric_pop(set);
+        return NULL;
+    }
+    set->used += kind->count;
+    return &set->metrics[set->n - 1];
 }
 
 static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o,
                              const log_kind *kind) {
     log_set *set = &e->sets[e->stage];
-    for (size_t i = 0; i < set->n; i++) {
+    size_t i = log_metric_named(set, name);
+    if (i != LOG_NONE) {
         log_metric *m = &set->metrics[i];
-        if (strcmp(m->name, name) != 0) continue;
         const log_kind before = log_kind_of(m);
         if (m->own && !m->restored && !own_call && !same_kind(&before, kind)) { /* its rows have that one's values */
             refuse_beside_own(m, log_call(), src, name, kind);
@@ -87,9 +115,9 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
         m->restored = m->restored || m->own; /* its options are the task's from here on; log_own says so again */
         if (m->restored && m->kind.count != kind->count) {
             /* another metric than before, whose sums need other rows: these stay empty */
-            m->name[0] = 0;
+            log_metric_unname(set, i);
             m->o.on_step = m->o.on_epoch = m->o.sync_dist = XT_OFF;
-            continue;
+            return metric_new(e, src, name, o, kind);
         }
         if (m->restored) {
             *m = (log_metric){.name = m->name,
@@ -98,7 +126,9 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
                               .src = src_intern(src),
                               .at = m->at,
                               .kind = *kind,
-                              .own = own_call};
+                              .own = own_call,
+                              .listed = m->listed,
+                              .first_pending = m->first_pending};
             if (!one_kind(e, e->stage, m, src) || !log_columns_free(e, set, i, src)) {
                 m->restored = true;
                 return NULL;
@@ -116,24 +146,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
         }
         return m;
     }
-    log_metric m = {.name = base_strdup(name),
-                    .o = *o,
-                    .call = log_call(),
-                    .src = src_intern(src),
-                    .at = set->used,
-                    .kind = *kind,
-                    .own = own_call};
-    if (!m.name || !VEC_PUSH(set->metrics, set->n, set->cap, m)) {
-        base_free(m.name);
-        lazy_fail(status_oom(sizeof m, "a metric"));
-        return NULL;
-    }
-    if (!one_kind(e, e->stage, &set->metrics[set->n - 1], src) || !log_columns_free(e, set, set->n - 1, src)) {
-        base_free(set->metrics[--set->n].name);
-        return NULL;
-    }
-    set->used += kind->count;
-    return &set->metrics[set->n - 1];
+    return metric_new(e, src, name, o, kind);
 }
 
 /* A kept tensor may be dropped behind the log call, before the step's end looks at the value. In a
@@ -212,9 +225,8 @@ static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o)
  * the next one's all the same (another loop's), so there both stand until the step's values are recorded. NULL: it
  * stands alone. */
 static log_pending *there_already(log_engine *e, log_set *set, int which, const xt_src *src, size_t call) {
-    size_t i = 0;
-    while (i < set->n_pending && set->pending[i].metric != which) i++;
-    if (i == set->n_pending) return NULL;
+    size_t i = log_pending_first(set, (size_t)which);
+    if (i == LOG_NONE) return NULL;
     log_pending *p = &set->pending[i];
     if (e->manual || lazy_tracing() || set->holds) return p;
     int64_t now = lazy_loop_steps();
@@ -226,9 +238,8 @@ static log_pending *there_already(log_engine *e, log_set *set, int which, const 
 }
 
 static log_metric *known(log_set *set, const char *name) {
-    for (size_t i = 0; i < set->n; i++)
-        if (strcmp(set->metrics[i].name, name) == 0 && !set->metrics[i].restored) return &set->metrics[i];
-    return NULL;
+    size_t i = log_metric_named(set, name);
+    return i != LOG_NONE && !set->metrics[i].restored ? &set->metrics[i] : NULL;
 }
 
 /* The stage takes what a call gives: its name is new and its columns are free, or it agrees with the earlier calls. */
@@ -323,7 +334,7 @@ static void note_in_step(log_engine *e, const xt_src *src, const char *name, not
         return;
     }
     if (set->epoch_begins && !set->n_pending) set->first_call = p.call, set->first_step = lazy_step();
-    if (VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) return;
+    if (log_pending_push(set, p)) return;
     log_pending_drop(&p);
     lazy_fail(status_oom(sizeof p, "a logged value"));
 }
@@ -366,9 +377,10 @@ void log_pending_move(log_engine *e, log_stage from, log_stage to) {
         log_metric *of = metric_of(e, src_get(m->src), m->name, &o, &kind);
         if (of) of->given = m->given, of->call = m->call;
         p.metric = of ? (int)(of - into->metrics) : 0;
-        if (!of || !VEC_PUSH(into->pending, into->n_pending, into->cap_pending, p)) log_pending_drop(&p);
+        if (!of || !log_pending_push(into, p)) log_pending_drop(&p);
     }
     set->n_pending = 0;
+    log_pending_index(set);
     e->stage = was;
 }
 
@@ -423,8 +435,7 @@ void log_own(const xt_src *src, const char *name, const char *otherwise, xt_tens
     log_engine *e = log_engine_get();
     log_set *set = e ? &e->sets[e->stage] : NULL;
     log_metric *m = set ? known(set, name) : NULL;
-    for (size_t i = 0; m && !m->own && i < set->n_pending; i++)
-        if (&set->metrics[set->pending[i].metric] == m) return;
+    if (m && !m->own && log_pending_first(set, (size_t)(m - set->metrics)) != LOG_NONE) return;
     if (m && !m->own) name = otherwise;
     char epoch[LOG_COLUMN_BYTES];
     snprintf(epoch, sizeof epoch, "%s_epoch", name);

@@ -104,7 +104,7 @@ static xt_status add_metric(log_set *set, const cJSON *one) {
     m.o.sync_dist = switch_or_default(cJSON_GetArrayItem(one, 5));
     m.o.prog_bar = switch_or_default(cJSON_GetArrayItem(one, 6));
     read_function(&m, cJSON_GetStringValue(cJSON_GetArrayItem(one, 7)), cJSON_GetArrayItem(one, 8));
-    if (!m.name || !VEC_PUSH(set->metrics, set->n, set->cap, m)) {
+    if (!m.name || !log_metric_push(set, m)) {
         base_free(m.name);
         return status_oom(sizeof m, "a metric");
     }

@@ -171,23 +171,23 @@ static void list_options(void *user, lazy_optional *out) {
     }
 }
 
-static const log_pending *recorded_of(const log_set *set, int metric) {
-    for (size_t i = 0; i < set->n_recorded; i++)
-        if (set->pending[i].metric == metric) return &set->pending[i];
-    return NULL;
-}
-
 /* Records the update with all of them, in the order given; those that are off change nothing. */
 static bool record_options(void *user, const lazy_optional *all, size_t n) {
     log_set *set = user;
     log_pending *list = base_calloc(n + 1, sizeof *list);
-    if (!list) return false;
+    const log_pending **of = base_calloc(set->n + 1, sizeof *of); /* by metric: what the step has of it */
+    if (!list || !of) {
+        base_free(list);
+        base_free(of);
+        return false;
+    }
+    for (size_t i = 0; i < set->n_recorded; i++) of[set->pending[i].metric] = &set->pending[i];
     const xt_src *src = src_get(all[0].src);
     xt_no_grad_begin();
     lazy_path_push("log");
     xt_tensor epoch = set->n_recorded ? lazy_scalar_from(src, XT_F32, epoch_again, set) : data(src, &off);
     for (size_t i = 0; i < n; i++) {
-        const log_pending *p = all[i].on ? recorded_of(set, (int)(all[i].id - 1)) : NULL;
+        const log_pending *p = all[i].on ? of[all[i].id - 1] : NULL;
         if (p)
             list[i] = *p;
         else
@@ -205,6 +205,7 @@ static bool record_options(void *user, const lazy_optional *all, size_t n) {
     lazy_path_pop();
     xt_no_grad_end_at(NULL);
     base_free(list);
+    base_free(of);
     return ok;
 }
 
@@ -237,16 +238,21 @@ static void record_pending(log_set *set, const xt_src *src, size_t n) {
 
 size_t log_pending_merge(log_set *set, size_t n) {
     size_t kept = 0;
+    set->listing++; /* entered as they are kept */
     for (size_t i = 0; i < n; i++) {
-        log_pending p = set->pending[i], *there = set->pending;
-        while (there < set->pending + kept && there->metric != p.metric) there++;
-        if (there == set->pending + kept)
-            set->pending[kept++] = p;
-        else
-            log_again(src_get(set->metrics[p.metric].src), &set->metrics[p.metric], there, &p);
+        log_pending p = set->pending[i];
+        log_metric *m = &set->metrics[p.metric];
+        if (m->listed == set->listing) {
+            log_again(src_get(m->src), m, &set->pending[m->first_pending], &p);
+            continue;
+        }
+        m->listed = set->listing;
+        m->first_pending = kept;
+        set->pending[kept++] = p;
     }
     memmove(set->pending + kept, set->pending + n, (set->n_pending - n) * sizeof *set->pending);
     set->n_pending -= n - kept;
+    log_pending_index(set);
     return kept;
 }
 
@@ -263,6 +269,7 @@ void log_record_round(log_set *set, size_t n) {
     for (size_t i = 0; i < n; i++) log_pending_drop(&set->pending[i]);
     memmove(set->pending, set->pending + n, (set->n_pending - n) * sizeof *set->pending);
     set->n_pending -= n;
+    log_pending_index(set);
     set->before = NULL;
     lazy_tensors_drop(made);
 }
@@ -290,6 +297,7 @@ void log_record_step(log_engine *e) {
         record_pending(set, src, set->n_pending);
         set->n_recorded = set->n_pending;
         set->n_pending = 0;
+        log_pending_index(set);
         recorded_pending(set, set->n_recorded);
         lazy_on_replay(&(lazy_replay){.valid = same_stage, .before = recorded, .user = set});
     }

@@ -81,6 +81,7 @@ static void engine_free(void *p) {
         log_set *set = &e->sets[s];
         for (size_t i = 0; i < set->n; i++) base_free(set->metrics[i].name);
         base_free(set->metrics);
+        map_free(set->names, NULL);
         for (size_t i = 0; i < set->n_pending || i < set->n_recorded; i++) log_pending_drop(&set->pending[i]);
         base_free(set->pending);
         log_behind_drop(set);

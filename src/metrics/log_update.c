@@ -11,12 +11,6 @@ static ir_value *part_of(ir_builder *b, ir_value *v, int64_t count) {
     return ir_reshape(b, v, 1, &count);
 }
 
-static const log_pending *pending_of(const log_step *l, size_t metric) {
-    for (size_t i = 0; i < l->n; i++)
-        if ((size_t)l->list[i].metric == metric) return &l->list[i];
-    return NULL;
-}
-
 /* A list of `rows` numbers put together from tensors and, between them, host numbers; neighbouring numbers are one
  * constant, so a step does not depend on how many metrics are known that it does not log: one logged once under an `if`
  * costs one program, not two. */
@@ -52,11 +46,13 @@ static bool gather(ir_builder *b, const log_set *set, const log_step *l, int64_t
     size_t most = 2 * set->n + 2;
     ir_value **parts = base_calloc(3 * most, sizeof *parts);
     float *numbers = base_calloc(3 * (size_t)rows, sizeof *numbers);
-    bool room = parts && numbers;
+    const log_pending **of = base_calloc(set->n + 1, sizeof *of); /* by metric */
+    bool room = parts && numbers && of;
     column value = {.parts = parts, .numbers = numbers}, weight = value, on = value;
     if (room) weight.parts += most, weight.numbers += rows, on.parts += 2 * most, on.numbers += 2 * rows;
+    for (size_t i = 0; room && i < l->n; i++) of[l->list[i].metric] = &l->list[i];
     for (size_t i = 0; room && i < set->n; i++) {
-        const log_pending *p = pending_of(l, i);
+        const log_pending *p = of[i];
         int64_t count = set->metrics[i].kind.count;
         b->src = set->metrics[i].src; /* a metric logged under an `if` is named with its own line */
         if (p)
@@ -80,6 +76,7 @@ static bool gather(ir_builder *b, const log_set *set, const log_step *l, int64_t
     }
     base_free(parts);
     base_free(numbers);
+    base_free(of);
     return room && out->value && out->weight && (out->on || !l->switched);
 }
 

@@ -1,5 +1,6 @@
 /* Modules: named tensors, children, and the forward pass that makes parameters at its first call. */
 #include "base/handle.h"
+#include "format/safetensors.h"
 #include "lazy/places.h"
 #include "lazy/step/swept.h"
 #include "nn/nn.h"
@@ -435,6 +436,13 @@ static bool make_state(const xt_src *src, nn_root *r, const char *name, bool is_
     void *data;
     lazy_source from;
     bool frozen;
+    if (!st_may_be_called(name)) { /* said here, not at the first save, which would lose what was trained */
+        *out = lazy_error(src, XT_INVALID_ARGUMENT,
+                          "no tensor can be called %s: names of layers are UTF-8, as files of weights need them; "
+                          "give the layer another name",
+                          name);
+        return false;
+    }
     if (!begin_value(src, r, name, is_param, recipe, type, &data, &from, &frozen, out)) return false;
     lazy_role role = is_param ? LAZY_PARAMETER : LAZY_BUFFER;
     bool waited = out->slot != 0;

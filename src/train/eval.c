@@ -204,6 +204,7 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, size
     xt_task sized;
     lazy_hold hold = {.tells = true};
     lazy_hold_errors(&hold);
+    if (!hold.outer) lazy_steps_for_caller(false), train_left_by_jump();
     int code = pass_alone(src, t, train_sized(src, task, size, &sized), loader, stage, what);
     lazy_release_errors(&hold);
     lazy_call_ended(stage == LOG_TEST ? LAZY_CALL_TEST : LAZY_CALL_VALIDATE, src, code != 0);

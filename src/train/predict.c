@@ -136,6 +136,7 @@ int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, size_t 
     xt_task sized;
     lazy_hold hold = {.tells = true};
     lazy_hold_errors(&hold);
+    if (!hold.outer) lazy_steps_for_caller(false), train_left_by_jump();
     int out = predict(src, t, train_sized(src, task, task_size, &sized), loader, fn, user);
     lazy_release_errors(&hold);
     lazy_call_ended(LAZY_CALL_PREDICT, src, out != 0);

@@ -13,6 +13,13 @@ xt_status train_may_begin(const xt_trainer *t, const char *what) {
             "%s within a step of another fit or pass, which it would end in the middle: call it in a hook "
             "around an epoch or a validation (on_train_epoch_end, on_validation_epoch_end, ...)",
             what);
+    if (t && t->fitting && !under_way)
+        return status_new(
+            XT_FAILED_PRECONDITION, NULL,
+            "%s: an earlier fit of this trainer was left without returning (by longjmp or an exception), "
+            "in the middle of what it did; it cannot go on: make another trainer, with .resume = \"last\" "
+            "if it is to take up the last checkpoint",
+            what);
     if (t && t->fitting && strcmp(what, "xt_fit") == 0)
         return status_new(
             XT_FAILED_PRECONDITION, NULL,

@@ -1,5 +1,6 @@
 /* forked CASE: what would wait for a thread that is not there. Each case ends by itself, and says why.
  *   steps, reads, fits, loads, nothing: what a child does that was forked after the parent's first step
+ *   frees SEED: every kind of handle, made before the fork, freed by the child in a drawn order, some left to exit()
  *   next: xt_next inside a dataset's get        exits: pthread_exit inside it */
 #include <pthread.h>
 #include <stdio.h>
@@ -59,8 +60,101 @@ static int child(xt_tensor kept) {
     return xt_finish();
 }
 
+/* --- frees --- */
+/* A row for each kind of handle.def that a program frees by itself; of the others the owner's frees them. */
+static xt_tensor double_of(const xt_tensor *in, int n, void *user) {
+    (void)n, (void)user;
+    return xt_add(in[0], in[0]);
+}
+static const char mlir[] = "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> { return %a : tensor<2xf32> }";
+static xt_program *program(void) {
+    xt_program *p = NULL;
+    xt_status s = xt_program_parse(mlir, sizeof mlir - 1, "p", &p);
+    xt_status_free(s);
+    return p;
+}
+static xt_recording *recording(void) {
+    xt_recording *r = NULL;
+    FILE *f = fopen("one.mlir", "w");
+    if (f) fputs(mlir, f), fclose(f);
+    xt_status s = xt_recording_load("one.mlir", &r);
+    xt_status_free(s);
+    return r;
+}
+static xt_plan *plan(void) {
+    xt_plan *p = NULL;
+    xt_recording *r = recording();
+    xt_status s = xt_plan_make(r, (xt_plan_opts){0}, &p);
+    xt_status_free(s);
+    return p;
+}
+static xt_loader *running_loader(void) { /* its threads are at work */
+    xt_loader *l =
+        xt_loader_new(xt_array_dataset(data, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, 8), .batch = 1, .workers = 3);
+    xt_batch b;
+    xt_next(l, &b);
+    return l;
+}
+static xt_trainer *trainer_that_has_fitted(void) {
+    xt_task task = {.net = net, .training_step = step, .configure_optimizers = configure};
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .run_name = "forked");
+    xt_fit(t, &task, make_loader(), NULL);
+    return t;
+}
+#define KINDS(row)                                                                                                   \
+    row(module, xt_module_new(net, NULL)) row(optimizer, xt_sgd(xt_module_new(net, NULL), .lr = 0.1))                \
+        row(loss_scaler, xt_loss_scaler_new()) row(dataset, xt_drawn_digits(4, 0)) row(loader, running_loader())     \
+            row(trainer, trainer_that_has_fitted()) row(running, xt_running_new(4)) row(step, xt_compile(double_of)) \
+                row(mesh, xt_mesh_new({"data", 0})) row(program, program()) row(recording, recording())              \
+                    row(plan, plan()) row(status, xt_status_new(XT_ABORTED, "one"))
+enum {
+#define NUMBER(kind, make) KIND_##kind,
+    KINDS(NUMBER) KIND_COUNT,
+    KIND_scheduler = KIND_optimizer,
+    KIND_callback = KIND_trainer
+};
+/* A new kind of handle has no number here, and is to get a row. */
+#define HANDLE(kind, word, advice, places) _Static_assert(KIND_##kind < KIND_COUNT, word);
+#include "base/handle.def"
+#define FREES(kind, make)                   \
+    static void free_##kind(void *handle) { \
+        xt_##kind##_free(handle);           \
+    }
+KINDS(FREES)
+#define FUNCTION(kind, make) free_##kind,
+static void (*const frees[])(void *) = {KINDS(FUNCTION)};
+
+static int frees_in_child(unsigned seed) {
+#define MADE(kind, make) make,
+    void *all[KIND_COUNT] = {KINDS(MADE)};
+    for (int i = 0; i < KIND_COUNT; i++)
+        if (!all[i]) return 7;
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(30);
+        int order[KIND_COUNT];
+        for (int i = 0; i < KIND_COUNT; i++) {
+            int k = (int)((unsigned)rand_r(&seed) % (unsigned)(i + 1));
+            order[i] = order[k];
+            order[k] = i;
+        }
+        double sums[4];
+        if (seed % 2) xt_loader_set_epoch(all[KIND_loader], 0, 0); /* they wait for the same threads */
+        if (seed % 2) xt_logged_sums("loss", sums, 4);
+        for (int i = (int)(seed % 3); i < KIND_COUNT; i++) frees[order[i]](all[order[i]]);
+        exit(0);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    printf("child %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 200);
+    for (int i = 0; i < KIND_COUNT; i++) frees[i](all[i]); /* the parent's are whole */
+    return xt_finish();
+}
+
 int main(int argc, char **v) {
     what = argc > 1 ? v[1] : "";
+    if (!strcmp(what, "frees")) return frees_in_child(argc > 2 ? (unsigned)atoi(v[2]) : 0);
     if (!strcmp(what, "next") || !strcmp(what, "exits")) {
         xt_batch b;
         xt_dataset *d =

@@ -2,6 +2,7 @@
 bytes against rows that xtrain has predicted. Where transformers is installed, its own model is asked too.
 
 usage: gpt2_files.py check DIR PREDICTIONS.npy TEXT     gpt2_files.py prefixed DIR OUT
+       gpt2_files.py widened DIR OUT_DIR                  the model with a vocabulary of 300
 """
 import ast
 import json
@@ -138,5 +139,17 @@ def prefixed(folder, out):
     write_safetensors(out, more)
 
 
+def widened(directory, out):
+    _, tensors = read_safetensors(directory + "/model.safetensors")
+    for name, ((rows, *others), values) in tensors.items():
+        if rows == 256 and len(others) == 1 and name.endswith("wte.weight"):
+            tensors[name] = ([300, *others], values + values[:44 * others[0]])
+    write_safetensors(out + "/model.safetensors", tensors)
+    with open(directory + "/config.json") as f:
+        config = json.load(f)
+    with open(out + "/config.json", "w") as f:
+        json.dump(dict(config, vocab_size=300), f)
+
+
 if __name__ == "__main__":
-    {"check": check, "prefixed": prefixed}[sys.argv[1]](*sys.argv[2:])
+    {"check": check, "prefixed": prefixed, "widened": widened}[sys.argv[1]](*sys.argv[2:])

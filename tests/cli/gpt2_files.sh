@@ -49,6 +49,28 @@ run validate gpt2-tiny --data text.txt --ckpt ours/last.ckpt
 mine=$(grep -o 'val/loss.*' "$tmp/out")
 run validate gpt2-tiny --data text.txt --ckpt theirs/model.safetensors
 check "validate, of the file itself: the same loss" [ -n "$mine" -a "$(grep -o 'val/loss.*' "$tmp/out")" = "$mine" ]
+# Without a tokenizer bytes are tokens, of a model of bytes in silence; one that is there and cannot be had is no such
+# folder.
+run generate theirs --prompt line --tokens 3
+check "a model of bytes needs no tokenizer" [ "$?$(grep -c 'has no tokenizer' out)" = 00 ]
+mkdir wide
+python3 "$here/gpt2_files.py" widened ours wide
+for command in "generate wide --prompt line --tokens 3" "fit gpt2 --init wide --data text.txt --seq 8 --steps 1" \
+    "validate gpt2-tiny --data text.txt --ckpt wide"; do
+    # shellcheck disable=SC2086
+    run $command
+    check "other tokens than bytes are expected: $command" \
+        [ "$?$(grep -c '^[./]*wide has no tokenizer .*each byte is taken as a token.*knows 300' out)" = 01 ]
+    for name in tokenizer.json vocab.json; do
+        rm -rf cut
+        cp -r wide cut
+        ln -s ../blobs/gone cut/$name
+        # shellcheck disable=SC2086
+        run ${command//wide/cut}
+        check "a link to nowhere: $name, ${command//wide/cut}" \
+            [ "$?$(grep -c "cut/$name is a symbolic link to ../blobs/gone, which cannot be followed" out)" = 11 ]
+    done
+done
 echo "not a file of tensors" >theirs/model.safetensors
 run predict gpt2-tiny --data text.txt --ckpt theirs
 check "a file that is none is an error with its path" [ "$?$(grep -c 'theirs/model.safetensors' "$tmp/out")" = 11 ]

@@ -73,6 +73,22 @@ check "--log-dir: a file a rank" \
     [ "$(cat "$tmp/logs/rank_0.log" "$tmp/logs/rank_1.log" | tr '\n' '|')" = "to out 0|to err 0|to out 1|to err 1|" ]
 check "and the output as always" [ "$(lines "$out")$(lines "$err")" \
     = "[rank 0] to out 0|[rank 1] to out 1|[rank 0] to err 0|[rank 1] to err 1|" ]
+# A rank alone has its file too, be it that it was asked for or that there is one device; what it prints stays as it is.
+say "$XTRAIN" launch -n 1 --log-dir "$tmp/one" -- sh -c 'echo alone; echo to err >&2'
+check "--log-dir: of one rank" [ "$?$(cat "$out")$(lines "$tmp/one/rank_0.log")" = "0alonealone|to err|" ]
+CPU_NUM_DEVICES=1 XT_LOG_DIR=$tmp/two say "$XTRAIN" launch -- sh -c 'echo alone; exit 7'
+check "XT_LOG_DIR: of one device" [ "$?$(cat "$out")$(cat "$tmp/two/rank_0.log")" = 7alonealone ]
+XT_LOG_DIR=$tmp/three say "$XTRAIN" launch -n 2 -- sh -c 'echo all'
+check "a rank keeps no file of its own" [ "$(find "$tmp/three" -type f | wc -l)" = 2 ]
+CPU_NUM_DEVICES=1 XT_LOG_DIR=$tmp/four say "$hello"
+check "a function in this process is said to keep none" \
+    [ "$?$(cat "$out")$(grep -c 'xt_launch: XT_LOG_DIR keeps nothing here' "$err")" = "0hello from rank 0 of 11" ]
+# What ranks print and nothing takes is lost, and no success.
+"$XTRAIN" launch -n 2 -- "$hello" >/dev/full 2>"$err"
+check "output to a full disk: the exit code" [ $? = 1 ]
+check "and said, once" [ "$(grep -c 'what ranks print is lost on stdout: No space left on device' "$err")" = 1 ]
+"$XTRAIN" launch -n 2 -- sh -c 'exit 9' >/dev/full 2>"$err"
+check "a rank's own code stays" [ $? = 9 ]
 say "$XTRAIN" launch -n 2 --log-dir "$tmp/read.0" -- true
 check "a folder that cannot be made is named" [ "$?$(grep -c "^xtrain launch: --log-dir.*$tmp/read.0" "$err")" = 11 ]
 say "$XTRAIN" launch -n 2 -- no-such-program

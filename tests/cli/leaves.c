@@ -78,6 +78,7 @@ static void epoch_end(xt_trainer *t, void *user) {
     leave("epoch_end");
 }
 
+static xt_trainer *left; /* its fit was not ended */
 static int fit(void) {
     xt_callback_desc d = {
         .struct_size = sizeof d, .name = "leaves", .batch_end = batch_end, .row = row, .epoch_end = epoch_end};
@@ -85,10 +86,28 @@ static int fit(void) {
     xt_trainer_add(t, xt_callback_new(&d, NULL));
     xt_task task = {.net = net, .training_step = training, .configure_optimizers = optimizers};
     xt_loader *l = samples();
+    left = t;
     int code = xt_fit(t, &task, l, NULL);
+    left = NULL;
     xt_loader_free(l);
     xt_trainer_free(t);
     return code;
+}
+
+/* What was left in the middle is not taken up again; a pass of another trainer is none of its hooks. */
+static void with_the_same(void) {
+    xt_task task = {
+        .net = net, .training_step = training, .validation_step = training, .configure_optimizers = optimizers};
+    xt_loader *l = samples();
+    printf("the same: fit %d", xt_fit(left, &task, l, NULL));
+    xt_clear_error();
+    printf(", validate %d", xt_validate(left, &task, l));
+    xt_clear_error();
+    xt_trainer *t = xt_trainer_new(.logger = XT_OFF, .checkpointing = XT_OFF);
+    printf(", another validates %d\n", xt_validate(t, &task, l));
+    xt_trainer_free(t);
+    xt_trainer_free(left);
+    xt_loader_free(l);
 }
 
 static int steps(void) {
@@ -115,6 +134,8 @@ int main(int argc, char **argv) {
     else
         printf("jumped\n");
     fflush(stdout);
+    xt_clear_error();
+    if (left) with_the_same();
     xt_clear_error();
     int again = steps();
     xt_clear_error();

@@ -21,6 +21,13 @@ for where in net scan call task batch_end row epoch_end; do
     check "longjmp out of $where: ends by itself" [ $code -le 1 ]
     check "longjmp out of $where: got out" grep -q '^jumped$' "$tmp/said"
     case $where in
+    task | batch_end | row | epoch_end)
+        check "longjmp out of $where: the same trainer goes on no more" \
+            grep -q '^the same: fit 1, validate 1, another validates 0$' "$tmp/said"
+        check "longjmp out of $where: and it is told why" \
+            grep -q 'leaves.c:[0-9]*: xt_fit: an earlier fit of this trainer was left without returning' "$tmp/out"
+        check "longjmp out of $where: trains on" grep -q '^again: steps 0, fit 0$' "$tmp/said"
+        ;;
     scan | call)
         check "longjmp out of $where: says so" \
             grep -q "leaves.c:[0-9]*: the function of xt_$where was left" "$tmp/out"

@@ -48,5 +48,15 @@ expect usage 2 'which program' "$xtrain" run
 expect option 2 'there is no option --nonsense' "$xtrain" run --nonsense
 expect print 0 '"stablehlo.add"\(%arg0, %arg1\) : \(tensor<2xf32>, tensor<2xf32>\) -> tensor<2xf32>' "$xtrain" run \
     "$tmp/add.mlir" --print generic
+for name in XT_EVENTS XT_METRICS XT_PROFILE; do
+    expect $name 0 "xtrain run: $name=$tmp/told is not written: it is of programs that record steps" \
+        env $name="$tmp/told" "${run[@]}" "$tmp/add.mlir" --args "$args" --output-dir "$tmp/o"
+done
+{ # attributes by the thousand cost as many looks, not their square; two of one name are found among them
+    printf 'func.func @main(%%a: tensor<2xf32>) -> tensor<2xf32> {\n  %%0 = stablehlo.add %%a, %%a {'
+    for i in $(seq 1000); do printf 'x%d = %d : i32, ' "$i" "$i"; done
+    printf 'x500 = 1 : i32} : tensor<2xf32>\n  return %%0 : tensor<2xf32>\n}\n'
+} >"$tmp/twice.mlir"
+expect twice 1 "attribute 'x500' is given twice" "${run[@]}" "$tmp/twice.mlir" --args 'dense<1.0> : tensor<2xf32>'
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -307,6 +307,30 @@ static void long_chains_stay_small(void **state) {
     }
 }
 
+static size_t in_use(void) {
+    const struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
+/* A product of four by four keeps its primitive and little else: thousands of them are a model, not gigabytes. */
+static void products_stay_small(void **state) {
+    (void)state;
+    enum { N = 400, MOST = 32 << 10 };
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* whose memory is not malloc's own */
+#endif
+    str text = STR_INIT;
+    cpu_exec *e = NULL;
+    products(&text, N);
+    size_t before = in_use();
+    xt_status s = cpu_compile(text.data, text.len, &(cpu_compile_opts){1, 1, false, 1}, &e);
+    if (s) fail_msg("%s", status_message(s));
+    size_t each = (in_use() - before) / N;
+    if (each > MOST) fail_msg("%zu bytes are kept for each of %d products", each, N);
+    cpu_exec_free(e);
+    str_free(&text);
+}
+
 /* Each function calls the next one twice: 2^40 ops, if all stood in the place of the calls. */
 static void calls_that_double_are_refused(void **state) {
     (void)state;
@@ -333,6 +357,7 @@ int main(void) {
     /* MALLOC_PERTURB_ has each realloc fill all that is free behind it, up to the heap's end: a cost of its own. */
     mallopt(M_PERTURB, 0);
     const struct CMUnitTest tests[] = {cmocka_unit_test(compiling_is_linear), cmocka_unit_test(long_chains_stay_small),
-                                       cmocka_unit_test(calls_that_double_are_refused)};
+                                       cmocka_unit_test(calls_that_double_are_refused),
+                                       cmocka_unit_test(products_stay_small)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

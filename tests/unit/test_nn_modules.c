@@ -226,6 +226,8 @@ WRONG(adaptive, xt_adaptive_avg_pool2d(F(1, 1, 4, 4), -2))
 WRONG(interpolate, xt_interpolate(F(1, 1, 4, 4)))
 WRONG(shuffle, xt_pixel_shuffle(F(6, 4, 4), 2))
 WRONG(rotary, xt_rotary(F(4, 3), 0))
+WRONG(no_utf8, xt_linear(m, "a\xff\xfe", F(2, 3), 4))
+WRONG(word_of_the_format, xt_param(m, "__metadata__", "zeros", 0, XT_F32, 2))
 WRONG(twice, (xt_linear(m, "t", F(2, 3), 4), xt_linear(m, "t", F(2, 3), 4)))
 
 static const wrong wrongs[] = {
@@ -255,6 +257,8 @@ static const wrong wrongs[] = {
     {"xt_pixel_shuffle: x [6,4,4] with factor 2", "divisible by the factor's square", w_shuffle},
     {"xt_rotary: the input is tensor<4x3xf32>", "even D", w_rotary},
     {"layer t is called twice in one forward pass", "first at", w_twice},
+    {"no tensor can be called a", "give the layer another name", w_no_utf8},
+    {"no tensor can be called __metadata__", "give the layer another name", w_word_of_the_format},
 };
 
 static void wrong_calls(void **state) {
@@ -394,6 +398,9 @@ static void files_of_a_child(void **state) {
     xt_status s;
     assert_null(xt_module_build(small, in));
     assert_null(xt_save(small, path));
+    xt_status nowhere = xt_save(small, "");
+    assert_non_null(strstr(xt_status_message(nowhere), "the path to be written is empty"));
+    xt_status_free(nowhere);
     s = xt_load(xt_sub(m, "backbone", -1), path);
     assert_non_null(strstr(xt_status_message(s), "xt_module_build"));
     xt_status_free(s);

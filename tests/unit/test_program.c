@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/base.h"
@@ -60,9 +61,45 @@ static void main_runs_on_inputs(void **state) {
     expect(xt_array_compare(&out[0], &out[1], 1, 1), "f32 of rank 1");
     for (int i = 0; i < 2; i++) xt_array_free(&out[i]);
     expect(xt_program_run(p, "interpreter", in, 1, out, 2), "@main takes 2 inputs, 1 are given");
-    in[0].dims[0] = 3;
+    in[0] = (xt_array){.dtype = XT_F32, .rank = 1, .dims = {3}, .data = (float[3]){0}, .bytes = 12};
     expect(xt_program_run(p, "interpreter", in, 2, out, 2),
            "input 0 is a tensor<3xf32>, the program wants tensor<2xf32>");
+    xt_program_free(p);
+}
+
+/* Whoever reads as many elements as the dims say reads beyond an array that has fewer: every door looks first. */
+static void arrays_that_are_not_whole_are_refused(void **state) {
+    (void)state;
+    float data[4] = {0};
+    const xt_array whole = {.dtype = XT_F32, .rank = 1, .dims = {4}, .data = data, .bytes = sizeof data};
+    const struct {
+        xt_array a;
+        const char *says;
+    } rows[] = {
+        {{.dtype = XT_F32, .rank = 1, .dims = {4000}, .data = data, .bytes = 16}, "other bytes than its dims need"},
+        {{.dtype = XT_F32, .rank = 1, .dims = {4}, .data = data, .bytes = 32}, "other bytes than its dims need"},
+        {{.dtype = XT_F32, .rank = 1, .dims = {4}, .data = data, .bytes = 0}, "other bytes than its dims need"},
+        {{.dtype = XT_F32, .rank = 1, .dims = {4}, .bytes = 16}, "its data is NULL"},
+        {{.dtype = XT_F32, .rank = 1, .dims = {-4}, .data = data, .bytes = 16}, "no such dims"},
+        {{.dtype = XT_F32, .rank = 2, .dims = {INT64_MAX, 8}, .data = data, .bytes = 16}, "no such dims"},
+        {{.dtype = XT_F32, .rank = -1, .dims = {4}, .data = data, .bytes = 16}, "no such rank"},
+        {{.dtype = XT_F32, .rank = 33, .dims = {4}, .data = data, .bytes = 16}, "no such rank"},
+        {{.dtype = (xt_dtype)99, .rank = 1, .dims = {4}, .data = data, .bytes = 16}, "no such dtype"},
+        {{.rank = 1, .dims = {4}, .data = data, .bytes = 16}, "no such dtype"},
+    };
+    xt_program *p = parse("func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }");
+    char path[] = "/tmp/xt_whole_XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        xt_array out;
+        expect(xt_program_run(p, "interpreter", &rows[i].a, 1, &out, 1), rows[i].says);
+        expect(xt_array_compare(&rows[i].a, &whole, 0, 0), rows[i].says);
+        expect(xt_array_compare(&whole, &rows[i].a, 0, 0), rows[i].says);
+        expect(xt_npy_write(path, &rows[i].a), rows[i].says);
+    }
+    unlink(path);
     xt_program_free(p);
 }
 
@@ -183,9 +220,12 @@ static void nothing_leaks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(main_runs_on_inputs),    cmocka_unit_test(small_integers_are_bits),
-        cmocka_unit_test(assertions_are_checked), cmocka_unit_test(bad_files_are_errors),
-        cmocka_unit_test(literals_are_read),      cmocka_unit_test(nothing_leaks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(main_runs_on_inputs),
+                                       cmocka_unit_test(arrays_that_are_not_whole_are_refused),
+                                       cmocka_unit_test(small_integers_are_bits),
+                                       cmocka_unit_test(assertions_are_checked),
+                                       cmocka_unit_test(bad_files_are_errors),
+                                       cmocka_unit_test(literals_are_read),
+                                       cmocka_unit_test(nothing_leaks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,7 +167,7 @@ static xt_status make_blocks(dot_state *s, xt_dtype in, xt_dtype out, const int6
         pays_to_block(in, size[MATMUL_ROWS], size[MATMUL_COLUMNS], size[MATMUL_DEPTH], &s->lhs, &block_lhs, &block_rhs);
     *out_ok = false;
     for (int blocked = block_rhs; blocked >= 0 && !*out_ok; blocked--) {
-        matmul *p = &s->product; /* of 230 KB: none on the stack, which may be a small thread's */
+        matmul *p = &s->product;
         memset(p, 0, sizeof *p);
         p->in = in, p->out = out;
         memcpy(p->size, size, sizeof p->size);

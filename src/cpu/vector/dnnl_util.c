@@ -69,13 +69,19 @@ static xt_status look_for_room(void) {
 /* oneDNN fixes how a primitive splits its work when it is made, by the OpenMP setting of the thread that makes it. */
 static xt_status make(dnnl_primitive_desc_t pd, int threads, dnnl_prim *out) {
     XT_TRY(look_for_room());
+    out->md = base_calloc(DNNL_PRIM_ARGS + 1, sizeof *out->md);
+    if (!out->md) return status_oom((DNNL_PRIM_ARGS + 1) * sizeof *out->md, "a primitive's arguments");
     openmp_threads before = team_set_openmp(threads);
     dnnl_status_t s = dnnl_primitive_create(&out->primitive, pd);
     openmp_put_threads(before);
-    if (s != dnnl_success) return dnnl_status_of(s, "making a primitive");
+    if (s != dnnl_success) {
+        base_free(out->md);
+        *out = (dnnl_prim){0};
+        return dnnl_status_of(s, "making a primitive");
+    }
     const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
     if (md) {
-        out->scratch = *md;
+        out->md[DNNL_PRIM_ARGS] = *md;
         out->scratch_bytes = dnnl_memory_desc_get_size(md);
     }
     return NULL;
@@ -176,9 +182,9 @@ static xt_status reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_
     if (!s && dnnl_reorder_primitive_desc_create(&pd, from, dnnl_util_engine(), to, dnnl_util_engine(), attr) ==
                   dnnl_success) {
         s = make(pd, threads, out);
-        dnnl_prim_add(out, DNNL_ARG_FROM, from);
-        dnnl_prim_add(out, DNNL_ARG_TO, to);
         *out_ok = !s;
+        if (!s) dnnl_prim_add(out, DNNL_ARG_FROM, from);
+        if (!s) dnnl_prim_add(out, DNNL_ARG_TO, to);
     }
     if (pd) dnnl_primitive_desc_destroy(pd);
     if (attr) dnnl_primitive_attr_destroy(attr);
@@ -234,7 +240,7 @@ xt_status dnnl_prim_run(const dnnl_prim *p, void **stream, void *const *data, vo
     }
     if (p->scratch_bytes && s == dnnl_success) {
         args[n].arg = DNNL_ARG_SCRATCHPAD;
-        s = dnnl_memory_create(&args[n].memory, &p->scratch, engine, scratch);
+        s = dnnl_memory_create(&args[n].memory, &p->md[DNNL_PRIM_ARGS], engine, scratch);
         if (s == dnnl_success) n++;
     }
     if (s == dnnl_success) s = dnnl_primitive_execute(p->primitive, *stream, n, args);
@@ -245,7 +251,8 @@ xt_status dnnl_prim_run(const dnnl_prim *p, void **stream, void *const *data, vo
 
 void dnnl_prim_free(dnnl_prim *p) {
     if (p->primitive) dnnl_primitive_destroy(p->primitive);
-    p->primitive = NULL;
+    base_free(p->md);
+    *p = (dnnl_prim){0};
 }
 
 void dnnl_stream_close(void **stream) {

@@ -10,13 +10,14 @@
 
 #include "cpu/thread/team.h"
 
-#define DNNL_PRIM_ARGS 6
+/* Small where there is none: a kernel has room for the primitives of all its kinds of blocks, of which most products
+ * need one, and a program has thousands of kernels. */
+#define DNNL_PRIM_ARGS 3
 typedef struct dnnl_prim {
     dnnl_primitive_t primitive; /* NULL: none */
     size_t n;
     int arg[DNNL_PRIM_ARGS]; /* DNNL_ARG_SRC, ... */
-    dnnl_memory_desc_t md[DNNL_PRIM_ARGS];
-    dnnl_memory_desc_t scratch;
+    dnnl_memory_desc_t *md; /* of the arguments, and behind them that of the scratchpad; with the primitive */
     size_t scratch_bytes;
 } dnnl_prim;
 

@@ -142,6 +142,10 @@ static void watch_forks(void) {
     pthread_atfork(NULL, NULL, in_child);
 }
 
+bool lazy_is_forked(void) {
+    return atomic_load_explicit(&forked_from, memory_order_relaxed) != 0;
+}
+
 xt_status lazy_forked(const char *what, const xt_src *src) {
     int parent = atomic_load_explicit(&forked_from, memory_order_relaxed);
     if (__builtin_expect(!parent, true)) return NULL;

@@ -16,6 +16,17 @@ bool lazy_is_error(xt_tensor t) {
     return xt_is_error(t);
 }
 
+bool lazy_has_failed(xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    const lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
+    return s && s->failed;
+}
+
+void lazy_tell_dead(const xt_src *src, const char *what, xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) lazy_dead_error(c, t, src, what);
+}
+
 xt_tensor xt_keep_at(const xt_src *src, xt_tensor t) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return t;

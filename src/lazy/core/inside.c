@@ -129,6 +129,28 @@ __attribute__((noinline)) int lazy_uses(const char *call) {
     return mark;
 }
 
+/* What is left for the innermost function, and for the way back. A stack that the program has made by itself says
+ * nothing of its end. */
+enum { LEFT_OF_STACK = 256 << 10, FEW = MOST_USED / 4 };
+static bool stack_is_short(const char *here) {
+    static _Thread_local const char *lowest, *enough;
+    pthread_attr_t attr;
+    void *from = NULL;
+    size_t size = 0;
+    if (!lowest && pthread_getattr_np(pthread_self(), &attr) == 0) {
+        if (pthread_attr_getstack(&attr, &from, &size) == 0 && from) {
+            lowest = from;
+            enough = lowest + (size / 4 < LEFT_OF_STACK ? size / 4 : LEFT_OF_STACK);
+        }
+        pthread_attr_destroy(&attr);
+    }
+    return here > lowest && here < enough;
+}
+
+bool lazy_too_deep(void) {
+    return __builtin_expect(n_used >= FEW, false) && stack_is_short(__builtin_frame_address(0));
+}
+
 void lazy_use(const void *handle) {
     if (!handle || !n_used || n_used == MOST_USED) return;
     struct used one = {used[n_used - 1].call, used[n_used - 1].frame, handle};

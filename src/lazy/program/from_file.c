@@ -8,6 +8,7 @@
 #include "device/device.h"
 #include "format/bytecode.h"
 #include "format/hlo.h"
+#include "format/npy.h"
 #include "ir/interp.h"
 #include "lazy/program/from_file.h"
 #include "pass/pass.h"
@@ -392,8 +393,10 @@ xt_status xt_program_check(xt_program *p, const char *device, int *out_run) {
 /* --- Inputs and outputs --- */
 
 static xt_status check_input(const ir_type *t, const xt_array *a, size_t i) {
-    bool same =
-        t->kind == IR_TENSOR && a->rank >= 0 && t->rank == (uint32_t)a->rank && program_bits_fit(a->dtype, t->dtype);
+    char what[40];
+    snprintf(what, sizeof what, "input %zu", i);
+    XT_TRY(npy_whole(a, what));
+    bool same = t->kind == IR_TENSOR && t->rank == (uint32_t)a->rank && program_bits_fit(a->dtype, t->dtype);
     for (uint32_t d = 0; same && d < t->rank; d++) same = t->dims[d] == IR_DYNAMIC || t->dims[d] == a->dims[d];
     if (same) return NULL;
     str want = STR_INIT, have = STR_INIT;

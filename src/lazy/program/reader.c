@@ -192,7 +192,7 @@ static void tell(lazy_requester asked, double seconds) {
 
 /* A function that a value was handed to is itself what this would wait for. */
 void lazy_reader_drain(void) {
-    if (on_reader) return;
+    if (on_reader || lazy_is_forked()) return; /* it stayed with the parent */
     bool ending = atomic_load(&ending_now);
     double seconds = ending ? LAST_PATIENCE_S : patience();
     pthread_mutex_lock(&rd.lock);

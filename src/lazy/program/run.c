@@ -57,6 +57,7 @@ xt_status lazy_take_async_error(void) {
 
 /* After a failure: what was started on its results fails too, and says nothing new. */
 void lazy_quiesce(void) {
+    if (lazy_is_forked()) return; /* what is in flight is so in the parent, and never ends here */
     pthread_mutex_lock(&rt.lock);
     while (rt.in_flight > 0) pthread_cond_wait(&rt.changed, &rt.lock);
     xt_status_free(rt.failed);
@@ -191,9 +192,7 @@ static void give_place_back(void) {
 }
 
 bool lazy_drain(void) {
-    pthread_mutex_lock(&rt.lock);
-    while (rt.in_flight > 0) pthread_cond_wait(&rt.changed, &rt.lock);
-    pthread_mutex_unlock(&rt.lock);
+    lazy_wait_idle();
     lazy_reader_drain();
     xt_status s = lazy_take_async_error();
     if (s) lazy_fail(s);
@@ -242,6 +241,7 @@ static bool held_elsewhere(const lazy_ctx *c, const lazy_leaf *leaf) {
  * inputs kept, and its failure (with the device's own report) is this step's: the states are as they were, and the
  * process can go on with a smaller batch. */
 void lazy_wait_idle(void) {
+    if (lazy_is_forked()) return;
     pthread_mutex_lock(&rt.lock);
     while (rt.in_flight > 0) pthread_cond_wait(&rt.changed, &rt.lock);
     pthread_mutex_unlock(&rt.lock);
