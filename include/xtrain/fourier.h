@@ -74,17 +74,17 @@ XT_API xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_op
  * and back. */
 #define xt_fftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_fftn(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_fftn_at, xt_fft_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_fftn_at, xt_fft_opts, x, __VA_ARGS__, ))
 #define xt_ifftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_ifftn(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_ifftn_at, xt_fft_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_ifftn_at, xt_fft_opts, x, __VA_ARGS__, ))
 /* the last axis real, .n is about it */
 #define xt_rfftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_rfftn(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_rfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_rfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
 #define xt_irfftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_irfftn(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_irfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_irfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_rfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 XT_API xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 /* f32 [n]: frequencies of n samples d apart */

@@ -21,7 +21,7 @@ extern "C" {
     (XT_GIVEN_(#__VA_ARGS__, "xt_einsum(spec, n, operands, ...): operands is missing"), \
      xt_einsum_at(XT_HERE, spec, XT_NUMBER_(n), __VA_ARGS__))
 /* empty lists: the outer product */
-#define xt_tensordot(x, y, x_axes, y_axes) xt_tensordot_at(XT_HERE, x, y, x_axes, y_axes)
+#define xt_tensordot(x, y, x_axes, y_axes) xt_tensordot_at(XT_HERE, x, y, XT_AXES_OF_(x_axes), XT_AXES_OF_(y_axes))
 XT_API xt_tensor xt_einsum_at(const xt_src *src, const char *spec, int n, const xt_tensor *operands);
 XT_API xt_tensor xt_tensordot_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_list x_axes, xt_list y_axes);
 #define xt_mm(x, y) xt_mm_at(XT_HERE, x, y) /* [n,k] [k,m] */

@@ -7,11 +7,7 @@
 #define XT_NAME_AS_AXES_                                                                                        \
     "a name stands where the axis does, which has none: xt_sum(x, 1), xt_sum(x, XT_AXES(0, 1)); options stand " \
     "behind it, as in xt_sum(x, XT_ALL_AXES, .keepdim = true)"
-/* Up to 16 numbers by value, and an array of tensors: xt_stack(2, XT_TENSORS(x, y), 0). */
-typedef struct xt_list {
-    int n; /* how many; of axes 0: all */
-    int64_t v[2 * XT_MAX_RANK]; /* the first n of them */
-} xt_list;
+/* Numbers by value (xt_list), and an array of tensors: xt_stack(2, XT_TENSORS(x, y), 0). */
 #ifdef __cplusplus
 struct xt_numbers_ {
     xt_number_ given[2 * XT_MAX_RANK];
@@ -64,6 +60,7 @@ static inline xt_list xt_axis_(int64_t axis) {
 /* How the macros of tensor functions put options into a struct, after one to four arguments. */
 #define XT_OPT1_(f, opts, a, ...) f(XT_HERE, a, XT_OPTS(opts, __VA_ARGS__))
 #define XT_OPT2_(f, opts, a, b, ...) f(XT_HERE, a, b, XT_OPTS(opts, __VA_ARGS__))
+#define XT_OPT_AXES_(f, opts, a, axes, ...) f(XT_HERE, a, XT_AXES_OF_(axes), XT_OPTS(opts, __VA_ARGS__))
 #define XT_OPT2N_(f, opts, a, n, ...) f(XT_HERE, a, XT_NUMBER_(n), XT_OPTS(opts, __VA_ARGS__)) /* n: a number */
 #define XT_OPT3_(f, opts, a, b, c, ...) f(XT_HERE, a, b, c, XT_OPTS(opts, __VA_ARGS__))
 #define XT_OPT4_(f, opts, a, b, c, d, ...) f(XT_HERE, a, b, c, d, XT_OPTS(opts, __VA_ARGS__))

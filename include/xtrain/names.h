@@ -112,10 +112,10 @@ XT_API xt_tensor xt_ihfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_op
 /* along several axes, the last is the halved one: xt_hfftn(x, XT_AXES(0, 1), .n, .norm); hfft2: the last two */
 #define xt_hfftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_hfftn(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_hfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_hfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
 #define xt_ihfftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_ihfftn(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_ihfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_ihfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
 #define xt_hfft2(...) XT_FFT2_(xt_hfftn_at, __VA_ARGS__, )
 #define xt_ihfft2(...) XT_FFT2_(xt_ihfftn_at, __VA_ARGS__, )
 XT_API xt_tensor xt_hfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
@@ -214,7 +214,7 @@ XT_API xt_tensor xt_combinations_at(const xt_src *src, xt_tensor x, int r, bool 
 XT_API xt_tensor xt_put_at(const xt_src *src, xt_tensor x, xt_tensor index, xt_tensor values, xt_index_put_opts o);
 /* The way back from flat places: xt_unravel_index(index, XT_LIST(3, 4), out) gives the row and the column of each in
  * out[2], i64 of index's dims. False after an error, which each of them carries. */
-#define xt_unravel_index(index, dims, out) xt_unravel_index_at(XT_HERE, index, dims, out)
+#define xt_unravel_index(index, dims, out) xt_unravel_index_at(XT_HERE, index, XT_AXES_OF_(dims), out)
 XT_API bool xt_unravel_index_at(const xt_src *src, xt_tensor index, xt_list dims, xt_tensor *out);
 
 /* --- Floats as bits, and as steps --- */

@@ -22,31 +22,31 @@ typedef struct XT_OPTIONS_ xt_reduce_opts {
 } xt_reduce_opts;
 #define xt_sum_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_sum_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_sum_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_sum_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
 #define xt_mean_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_mean_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_mean_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_mean_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
 #define xt_prod_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_prod_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_prod_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_prod_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
 #define xt_amax_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_amax_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_amax_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_amax_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
 #define xt_amin_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_amin_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_amin_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_amin_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
 #define xt_any_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_any_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_any_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_any_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
 #define xt_all_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_all_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_all_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_all_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
 #define xt_logsumexp_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_logsumexp_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_logsumexp_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_logsumexp_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
 #define xt_count_nonzero_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_count_nonzero_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_count_nonzero_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_count_nonzero_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_sum_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
 XT_API xt_tensor xt_mean_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
 XT_API xt_tensor xt_prod_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
@@ -66,11 +66,11 @@ typedef struct XT_OPTIONS_ xt_var_opts {
 } xt_var_opts;
 #define xt_var_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_var_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_var_axes_at, xt_var_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_var_axes_at, xt_var_opts, x, __VA_ARGS__, ))
 /* the slope at 0 is 0 */
 #define xt_std_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_std_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_std_axes_at, xt_var_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_std_axes_at, xt_var_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_var_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_var_opts o);
 XT_API xt_tensor xt_std_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_var_opts o);
 #define XT_DEFAULTS_xt_vector_norm_opts(is) is(p, 2)
@@ -85,7 +85,7 @@ typedef struct XT_OPTIONS_ xt_vector_norm_opts {
 /* sum(|x|^p)^(1/p); the slope at 0 is 0 */
 #define xt_norm_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_norm_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_norm_axes_at, xt_vector_norm_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_norm_axes_at, xt_vector_norm_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_norm_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_vector_norm_opts o);
 /* Over everything, or as above: xt_std(x, 0, .keepdim = true). */
 #define xt_prod(...) XT_REDUCE_(xt_prod_at, xt_prod_axes_at, xt_reduce_opts, __VA_ARGS__)
@@ -121,10 +121,10 @@ XT_API xt_tensor xt_nanmedian_at(const xt_src *src, xt_tensor x);
 /* NaN counts for nothing; a mean of none is NaN. */
 #define xt_nansum_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_nansum_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_nansum_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_nansum_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
 #define xt_nanmean_axes(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_nanmean_axes(x, axes, ...): axes is missing"), \
-     XT_OPT2_(xt_nanmean_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_nanmean_axes_at, xt_reduce_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_nansum_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
 XT_API xt_tensor xt_nanmean_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
 #define XT_DEFAULTS_xt_normalize_opts(is) is(p, 2) is(eps, 1e-12)

@@ -75,8 +75,8 @@ XT_API xt_tensor xt_repeat_interleave_counts_at(const xt_src *src, xt_tensor x, 
 #define xt_rot90(...) XT_FILL3_(XT_ROT90_, 1, 0, 1, __VA_ARGS__)
 #define XT_ROT90_(x, k, a, b, ...) \
     (XT_LAST_(0, __VA_ARGS__), xt_rot90_at(XT_HERE, x, XT_NUMBER_(k), XT_NUMBER_(a), XT_NUMBER_(b)))
-/* xt_movedim(x, XT_AXES(0), XT_AXES(-1)) */
-#define xt_movedim(x, from, to) xt_movedim_at(XT_HERE, x, from, to)
+/* xt_movedim(x, 0, -1), xt_movedim(x, XT_AXES(0, 1), XT_AXES(-1, -2)) */
+#define xt_movedim(x, from, to) xt_movedim_at(XT_HERE, x, XT_AXES_OF_(from), XT_AXES_OF_(to))
 /* one dim may be -1 */
 #define xt_unflatten(x, axis, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_unflatten(x, axis, dims, ...): dims is missing"), \
@@ -116,7 +116,7 @@ typedef struct XT_OPTIONS_ xt_pad_opts {
  * amounts cut (constant mode only). */
 #define xt_pad(x, ...)                                                       \
     (XT_GIVEN_(#__VA_ARGS__, "xt_pad(x, amounts, ...): amounts is missing"), \
-     XT_OPT2_(xt_pad_at, xt_pad_opts, x, __VA_ARGS__, ))
+     XT_OPT_AXES_(xt_pad_at, xt_pad_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_pad_opts o);
 #define XT_DEFAULTS_xt_pad_sequence_opts(is)
 typedef struct XT_OPTIONS_ xt_pad_sequence_opts {
