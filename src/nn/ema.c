@@ -72,7 +72,7 @@ static nn_entry *partner(const xt_src *src, xt_module *to, const nn_entry *e, bo
 }
 
 static bool update(const xt_src *src, xt_module *to, const xt_module *from, double decay) {
-    weights w = {.value = 1 - decay}, all = {.value = 1};
+    weights w = {.value = to->root->first_update ? 1 : 1 - decay}, all = {.value = 1};
     xt_no_grad_begin();
     for (size_t i = 0; i < from->root->n && !lazy_pending(); i++) {
         const nn_entry *e = &from->root->entries[i];
@@ -86,7 +86,9 @@ static bool update(const xt_src *src, xt_module *to, const xt_module *from, doub
         xt_assign_at(src, mine->t, mean ? mixed(src, mine->t, e->t, share) : e->t);
     }
     xt_no_grad_end_at(src);
-    return !lazy_pending();
+    if (lazy_pending()) return false;
+    to->root->first_update = false;
+    return true;
 }
 
 xt_module *xt_ema_at(const xt_src *src, const xt_module *net) {
@@ -96,9 +98,12 @@ xt_module *xt_ema_at(const xt_src *src, const xt_module *net) {
     if (!ema) return NULL;
     ema->mode = NN_EVALUATING;
     ema->root->param_dtype = net->root->param_dtype;
-    if (same_wishes(src, ema, net->root) && update(src, ema, net, 0)) return ema;
-    xt_module_free(ema);
-    return NULL;
+    if (!same_wishes(src, ema, net->root) || !update(src, ema, net, 0)) {
+        xt_module_free(ema);
+        return NULL;
+    }
+    ema->root->first_update = true;
+    return ema;
 }
 
 bool xt_ema_update_at(const xt_src *src, xt_module *ema, const xt_module *net, double decay) {
