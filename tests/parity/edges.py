@@ -36,6 +36,8 @@ for name, x in (("entr", [0.0, 1e-30, 0.3, 1, 2]), ("digamma", [0.0, 0.3, 1, 4.5
     if name != "digamma":  # PyTorch's trigamma has ten digits
         f.run(f"{name}_slopes", fn, torch.tensor(x, dtype=D))
     f.run(f"{name}_slopes_f32", fn, torch.tensor(x))
+f.run("polygamma_below", lambda x: (S.polygamma(2, x), S.polygamma(3, x), S.polygamma(4, x)),
+      torch.tensor([-0.5, -1.25, -10.5, -11.75, -20.25, -170.5, 0.25], dtype=D), grads=False)
 f.run("entr_below", S.entr, torch.tensor([-1.0, -inf, -1e-30]), grads=False)
 low = torch.tensor([1e-300, 1e-100, 1e-30, 1e-17, 1e-12, 1e-8, 1e-6, 1e-4, 1e-3, 0.02, 0.13, 0.14, 0.3, 0.5], dtype=D)
 f.run("ndtri", S.ndtri, torch.cat([low, 1 - low[3:]]), grads=False)
