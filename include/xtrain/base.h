@@ -293,6 +293,11 @@ extern "C" {
 
 /* The highest rank of a front-end tensor (the IR itself has no limit). */
 #define XT_MAX_RANK 8
+/* Up to 16 numbers by value: XT_AXES(0, 2), XT_LIST(1, 1) of lists.h. */
+typedef struct xt_list {
+    int n; /* how many; of axes 0: all */
+    int64_t v[2 * XT_MAX_RANK]; /* the first n of them */
+} xt_list;
 
 /* --- Element types: the numbers are PJRT_Buffer_Type's, so the device boundary needs no translation. --- */
 /* The type of a tensor's elements. The host has one byte for a bool and for each type of fewer than 8 bits. */
@@ -392,6 +397,7 @@ template <class T> constexpr T xt_number_of_(T number) {
 int xt_number_of_() = delete; /* a number is missing: a dim, a count, an axis or a factor */
 int xt_number_of_(xt_dtype) = delete; /* a dtype stands where a number belongs */
 int xt_number_of_(const xt_tensor &) = delete; /* a tensor stands where a number belongs */
+int xt_number_of_(const xt_list &) = delete; /* a list stands where plain numbers belong */
 template <class T> constexpr int64_t xt_or_0_(T number) {
     return static_cast<int64_t>(number);
 }
@@ -405,6 +411,7 @@ struct xt_number_ { /* a dim or an axis as the caller gives it; INT64_MIN: none 
     template <class T> constexpr xt_number_(T number) : n(static_cast<int64_t>(number)) {}
     xt_number_(xt_dtype) = delete; /* a dtype stands where a number belongs */
     xt_number_(xt_tensor) = delete; /* a tensor stands where a number belongs */
+    xt_number_(const xt_list &) = delete; /* a list stands where plain numbers belong: xt_expand(x, 2, 3) */
     xt_number_(float) = delete; /* a fraction stands where a dim or an axis belongs */
     xt_number_(double) = delete; /* a fraction stands where a dim or an axis belongs */
     constexpr operator int64_t() const { return n; }
@@ -439,13 +446,18 @@ typedef int64_t xt_number_;
 #define XT_TENSOR_AS_NUMBER_                                                                                \
     "a tensor stands where a number belongs: a dim, a count, an axis or a factor; a list of tensors comes " \
     "behind its count, as in xt_concat(2, XT_TENSORS(x, y), 0)"
-#define XT_NUMBER_(number)                                                                          \
-    (XT_CHECK_(sizeof(#number) > 1, "a number is missing: a dim, a count, an axis or a factor"),    \
-     XT_UNNAMED_(number, XT_NAME_IN_PLACE_), XT_CHECK_(!XT_IS_DTYPE_(number), XT_DTYPE_AS_NUMBER_), \
-     XT_CHECK_(!XT_IS_TENSOR_(number), XT_TENSOR_AS_NUMBER_), (number))
-#define XT_NUMBERS_(...)                                          \
-    XT_CHECK_BOTH_(!XT_ANY_NAME_(__VA_ARGS__), XT_NAME_IN_PLACE_, \
-                   !XT_ANY_IS_DTYPE_(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), XT_DTYPE_AS_NUMBER_)
+#define XT_FIRST_IS_LIST_(number, ...) _Generic((number), xt_list : 1, default : 0)
+#define XT_LIST_AS_NUMBER_ \
+    "a list stands where plain numbers belong, one argument each: xt_expand(x, 2, 3), xt_softmax(x, 1)"
+#define XT_NUMBER_(number)                                                                                           \
+    (XT_CHECK_(sizeof(#number) > 1, "a number is missing: a dim, a count, an axis or a factor"),                     \
+     XT_UNNAMED_(number, XT_NAME_IN_PLACE_), XT_CHECK_(!XT_IS_DTYPE_(number), XT_DTYPE_AS_NUMBER_),                  \
+     XT_CHECK_BOTH_(!XT_IS_TENSOR_(number), XT_TENSOR_AS_NUMBER_, !XT_FIRST_IS_LIST_(number, ), XT_LIST_AS_NUMBER_), \
+     (number))
+#define XT_NUMBERS_(...)                                                                                \
+    (XT_CHECK_BOTH_(!XT_ANY_NAME_(__VA_ARGS__), XT_NAME_IN_PLACE_,                                      \
+                    !XT_ANY_IS_DTYPE_(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), XT_DTYPE_AS_NUMBER_), \
+     XT_CHECK_(!XT_FIRST_IS_LIST_(__VA_ARGS__, ), XT_LIST_AS_NUMBER_))
 #define XT_ANY_IS_DTYPE_(a, b, c, d, e, f, g, h, i, j, ...)                                                      \
     (XT_IS_DTYPE_(a) | XT_IS_DTYPE_(b) | XT_IS_DTYPE_(c) | XT_IS_DTYPE_(d) | XT_IS_DTYPE_(e) | XT_IS_DTYPE_(f) | \
      XT_IS_DTYPE_(g) | XT_IS_DTYPE_(h) | XT_IS_DTYPE_(i) | XT_IS_DTYPE_(j))

@@ -135,9 +135,10 @@ XT_API xt_dataset *xt_cifar10_at(const xt_src *src, const char *dir, const char 
 #define xt_cifar100(...) xt_cifar100_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_cifar100_at(const xt_src *src, const char *dir, const char *split);
 /* PNG and JPEG pictures in one folder a class, classes in the order of their names: f32 [3,side,side] in 0..1 and
- * labels i64. The shorter side is scaled to `side` (bilinear), then the middle is cut out. Pictures are decoded when
- * they are asked for; a damaged or cut one is an error with its path. A build without libjpeg refuses JPEG files by
- * name. EXIF's orientation is not looked at, as by torchvision's ImageFolder. */
+ * labels i64, as torchvision's Resize(side), CenterCrop(side) and ToTensor() give them of Pillow's pictures: bilinear,
+ * and where it shrinks over all pixels that a new one covers, rounded to bytes. Pictures are decoded when they are
+ * asked for; a damaged or cut one is an error with its path. A build without libjpeg refuses JPEG files by name. EXIF's
+ * orientation is not looked at, as by torchvision's ImageFolder. */
 #define xt_image_folder(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_image_folder_at(XT_HERE, __VA_ARGS__))
 XT_API xt_dataset *xt_image_folder_at(const xt_src *src, const char *dir, int side);
 XT_API const char *xt_image_folder_class(const xt_dataset *d, int64_t label); /* NULL when there is none */

@@ -121,7 +121,8 @@ XT_API xt_tensor xt_pool_at(const xt_src *src, bool average, int n_spatial, xt_t
     xt_max_pool_with_indices_at(XT_HERE, n, x, XT_NUMBER_(kernel), out_indices, XT_OPTS(xt_pool_opts, __VA_ARGS__))
 XT_API xt_tensor xt_max_pool_with_indices_at(const xt_src *src, int n_spatial, xt_tensor x, int kernel,
                                              xt_tensor *out_indices, xt_pool_opts o);
-/* The way back: zeros, with x where the indices say. */
+/* The way back: zeros, with x where the indices say; where windows have shared a maximum each has its gradient. What is
+ * known to be pooled of other rows than the result has is an error that names .sizes. */
 #define XT_DEFAULTS_xt_unpool_opts(is) is(stride, -1)
 XT_DEFAULTS_OF(xt_unpool_opts)
 typedef struct XT_OPTIONS_ xt_unpool_opts {
@@ -129,7 +130,9 @@ typedef struct XT_OPTIONS_ xt_unpool_opts {
     int stride XT_IS(xt_unpool_opts, stride); /* -1 = the kernel size */
     int padding XT_ZERO; /* the pooling's */
     int kernels[3] XT_ZERO, strides[3] XT_ZERO, paddings[3] XT_ZERO;
-    int64_t sizes[3] XT_ZERO; /* of the result; default (size - 1) * stride - 2 padding + kernel */
+    /* of the result, as of what was pooled; default (size - 1) * stride - 2 padding + kernel, which an odd one is not
+     */
+    int64_t sizes[3] XT_ZERO;
 } xt_unpool_opts;
 /* xt_max_unpool2d(y, indices, 2): [N,C,H,W] -> [N,C,2H,2W] */
 #define xt_max_unpool1d(x, indices, ...)                                                     \

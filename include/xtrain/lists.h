@@ -7,11 +7,7 @@
 #define XT_NAME_AS_AXES_                                                                                        \
     "a name stands where the axis does, which has none: xt_sum(x, 1), xt_sum(x, XT_AXES(0, 1)); options stand " \
     "behind it, as in xt_sum(x, XT_ALL_AXES, .keepdim = true)"
-/* Up to 16 numbers by value, and an array of tensors: xt_stack(2, XT_TENSORS(x, y), 0). */
-typedef struct xt_list {
-    int n; /* how many; of axes 0: all */
-    int64_t v[2 * XT_MAX_RANK]; /* the first n of them */
-} xt_list;
+/* Numbers by value (xt_list), and an array of tensors: xt_stack(2, XT_TENSORS(x, y), 0). */
 #ifdef __cplusplus
 struct xt_numbers_ {
     xt_number_ given[2 * XT_MAX_RANK];

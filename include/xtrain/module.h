@@ -432,18 +432,19 @@ XT_API xt_tensor xt_parameters_to_vector_at(const xt_src *src, const xt_module *
 XT_API bool xt_vector_to_parameters_at(const xt_src *src, xt_tensor v, const xt_module *m);
 
 /* An exponential moving average of net's parameters, outside the Trainer (its callback is xt_weight_averaging):
- * torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn, torch_ema, the teacher of a student. It is a module of
- * its own with net's function, `user` and names, frozen and in evaluation mode: xt_forward(ema, x), xt_save(ema, path)
- * and xt_load work as with any other, and a checkpoint is the two files. A root; freed as one. NULL after an error.
+ * torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn. A module of its own with net's function, `user` and
+ * names, frozen and in evaluation mode: xt_forward(ema, x), xt_save(ema, path) and xt_load work as with any other, and
+ * a checkpoint is the two files. It begins as net is; a root; freed as one. NULL after an error.
  *     xt_module *ema = xt_ema(net);
  *     ... xt_backward(loss); xt_optimizer_step(opt); xt_ema_update(ema, net, 0.999);
  *     xt_tensor y = xt_forward(ema, x); */
 #define xt_ema(net) xt_ema_at(XT_HERE, net)
 XT_API xt_module *xt_ema_at(const xt_src *src, const xt_module *net);
 /* ema = decay ema + (1 - decay) net, each parameter; behind xt_optimizer_step, of that step's new values. decay in
- * [0,1] may change from step to step (a warm-up: fmin(0.999, (1 + n) / (10 + n))), in one program; 0 makes the average
- * net's parameters. A parameter that the average does not have yet begins as net's, one from a
- * file that xt_load has read as that. Buffers (statistics of batch norms) are copied. Each keeps net's dtype: averages
+ * [0,1] may change from step to step (a warm-up: fmin(0.999, (1 + n) / (10 + n))), in one program. The first update is
+ * a copy, as AveragedModel's, whatever was built before (decay 0 always is); so is a parameter's that is new. Averages
+ * that xt_load has read go on. Averages from net's first values, as torch_ema's and a teacher's: one update before
+ * training too. Buffers (statistics of batch norms) are copied. Each keeps net's dtype: averages
  * in 16 bits lose small steps, so train with f32 parameters (xt_autocast_begin). Recorded, in the step's own program;
  * nothing waits. False after an error. Not for parameters that a mesh divides. */
 #define xt_ema_update(ema, net, decay) xt_ema_update_at(XT_HERE, ema, net, XT_NUMBER_(decay))

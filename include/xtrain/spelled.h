@@ -578,7 +578,7 @@ XT_ON)")
 #define xt_Transformer XT_SPELLED_("xt_Transformer: a layer is a call here: xt_transformer_encoder_layer, \
 xt_transformer_decoder_layer")
 #define xt_TransformerDecoder XT_SPELLED_("xt_TransformerDecoder: here it is xt_transformer_encoder_layer, \
-xt_transformer_decoder_layer in a loop")
+xt_transformer_decoder_layer in a loop, and xt_layer_norm behind it where norm is given")
 #define xt_TransformerDecoderLayer XT_SPELLED_("xt_TransformerDecoderLayer: a layer is a call here: \
 xt_transformer_decoder_layer")
 #define xt_TransformerEncoder XT_SPELLED_("xt_TransformerEncoder: a layer is a call here: a loop over \
@@ -796,7 +796,7 @@ narrow ones")
 #define xt_cached XT_SPELLED_("xt_cached: internal to PyTorch: xt_remove_parametrizations takes them off")
 #define xt_calculate_gain XT_SPELLED_("xt_calculate_gain: .gain of xt_init_xavier_uniform, xt_init_kaiming_normal and \
 their like")
-#define xt_can_cast XT_SPELLED_("xt_can_cast: a C program knows what it has: xt_dtype_of(t)")
+#define xt_can_cast XT_SPELLED_("xt_can_cast: xt_cast converts anything; no value changes in place")
 #define xt_cat_transform XT_SPELLED_("xt_cat_transform: done otherwise: xt_concat, xt_stack of transformed parts")
 #define xt_categorical XT_SPELLED_("xt_categorical: it is called xt_categorical_dist here")
 #define xt_cattransform XT_SPELLED_("xt_cattransform: done otherwise: xt_concat, xt_stack of transformed parts")
@@ -1570,7 +1570,8 @@ here")
 #define xt_fill XT_SPELLED_("xt_fill: here it is xt_full_like, xt_zeros_like")
 #define xt_fill_ XT_SPELLED_("xt_fill_: a value never changes: xt_full_like(t, v)")
 #define xt_fill_diagonal_ XT_SPELLED_("xt_fill_diagonal_: here it is xt_where with xt_eye")
-#define xt_finfo XT_SPELLED_("xt_finfo: done otherwise: xt_dtype_of")
+#define xt_finfo XT_SPELLED_("xt_finfo: C's own limits: FLT_EPSILON, FLT_MAX, DBL_EPSILON of <float.h>, INT64_MAX of \
+<stdint.h>; f16: 2^-10 and 65504, bf16: 2^-7")
 #define xt_fisher_snedecor XT_SPELLED_("xt_fisher_snedecor: it is called xt_fisher_snedecor_dist(df1, df2) here")
 #define xt_fishersnedecor XT_SPELLED_("xt_fishersnedecor: it is called xt_fisher_snedecor_dist(df1, df2) here")
 #define xt_fix_ XT_SPELLED_("xt_fix_: a value never changes: xt_fix")
@@ -1958,7 +1959,8 @@ in the module's function")
 #define xt_identity_transform XT_SPELLED_("xt_identity_transform: one distribution upon another")
 #define xt_igamma_ XT_SPELLED_("xt_igamma_: a value never changes: xt_igamma")
 #define xt_igammac_ XT_SPELLED_("xt_igammac_: a value never changes: xt_igammac")
-#define xt_iinfo XT_SPELLED_("xt_iinfo: done otherwise: xt_dtype_of")
+#define xt_iinfo XT_SPELLED_("xt_iinfo: C's own limits: FLT_EPSILON, FLT_MAX, DBL_EPSILON of <float.h>, INT64_MAX of \
+<stdint.h>; f16: 2^-10 and 65504, bf16: 2^-7")
 #define xt_import_ir_module XT_SPELLED_("xt_import_ir_module: internal to PyTorch")
 #define xt_import_ir_module_from_buffer XT_SPELLED_("xt_import_ir_module_from_buffer: internal to PyTorch")
 #define xt_independent XT_SPELLED_("xt_independent: it is called xt_independent_dist(d, n) here")
@@ -2100,8 +2102,8 @@ and xt_sparse_csr hold its parts, for xt_sparse_mm")
 #define xt_is_tensor XT_SPELLED_("xt_is_tensor: a C program knows what it has; xt_is_none(t), xt_is_error(t)")
 #define xt_is_vulkan XT_SPELLED_("xt_is_vulkan: one device per process: XT_DEVICE")
 #define xt_is_vulkan_available XT_SPELLED_("xt_is_vulkan_available: one device per process: XT_DEVICE")
-#define xt_is_warn_always_enabled XT_SPELLED_("xt_is_warn_always_enabled: the same bits in every run, whatever the \
-number of threads")
+#define xt_is_warn_always_enabled XT_SPELLED_("xt_is_warn_always_enabled: not there: a warning of the library is said \
+once a run")
 #define xt_is_xla XT_SPELLED_("xt_is_xla: one device per process: XT_DEVICE")
 #define xt_is_xpu XT_SPELLED_("xt_is_xpu: one device per process: XT_DEVICE")
 #define xt_itemsize XT_SPELLED_("xt_itemsize: here it is xt_dtype_size(xt_dtype_of(x))")
@@ -2676,7 +2678,7 @@ function")
 #define xt_nn_Transformer XT_SPELLED_("xt_nn_Transformer: a layer is a call here: xt_transformer_encoder_layer, \
 xt_transformer_decoder_layer")
 #define xt_nn_TransformerDecoder XT_SPELLED_("xt_nn_TransformerDecoder: here it is xt_transformer_encoder_layer, \
-xt_transformer_decoder_layer in a loop")
+xt_transformer_decoder_layer in a loop, and xt_layer_norm behind it where norm is given")
 #define xt_nn_TransformerDecoderLayer XT_SPELLED_("xt_nn_TransformerDecoderLayer: a layer is a call here: \
 xt_transformer_decoder_layer")
 #define xt_nn_TransformerEncoder XT_SPELLED_("xt_nn_TransformerEncoder: a layer is a call here: a loop over \
@@ -3330,7 +3332,7 @@ x, .sync = XT_ON)")
 #define xt_nn_transformer XT_SPELLED_("xt_nn_transformer: a layer is a call here: xt_transformer_encoder_layer, \
 xt_transformer_decoder_layer")
 #define xt_nn_transformer_decoder XT_SPELLED_("xt_nn_transformer_decoder: here it is xt_transformer_encoder_layer, \
-xt_transformer_decoder_layer in a loop")
+xt_transformer_decoder_layer in a loop, and xt_layer_norm behind it where norm is given")
 #define xt_nn_transformer_decoder_layer XT_SPELLED_("xt_nn_transformer_decoder_layer: a layer is a call here: \
 xt_transformer_decoder_layer")
 #define xt_nn_transformer_encoder XT_SPELLED_("xt_nn_transformer_encoder: a layer is a call here: a loop over \
@@ -3338,7 +3340,7 @@ xt_transformer_encoder_layer")
 #define xt_nn_transformer_encoder_layer XT_SPELLED_("xt_nn_transformer_encoder_layer: a layer is a call here: \
 xt_transformer_encoder_layer(m, \"name\", x)")
 #define xt_nn_transformerdecoder XT_SPELLED_("xt_nn_transformerdecoder: here it is xt_transformer_encoder_layer, \
-xt_transformer_decoder_layer in a loop")
+xt_transformer_decoder_layer in a loop, and xt_layer_norm behind it where norm is given")
 #define xt_nn_transformerdecoderlayer XT_SPELLED_("xt_nn_transformerdecoderlayer: a layer is a call here: \
 xt_transformer_decoder_layer")
 #define xt_nn_transformerencoder XT_SPELLED_("xt_nn_transformerencoder: a layer is a call here: a loop over \
@@ -3517,7 +3519,8 @@ other; the compiler chooses other orders by itself")
 #define xt_print_tensor XT_SPELLED_("xt_print_tensor: it is called xt_print(x) here")
 #define xt_profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 \
 XT_SPELLED_("xt_profiler_allow_cudagraph_cupti_lazy_reinit_cuda12: internal to PyTorch")
-#define xt_promote_types XT_SPELLED_("xt_promote_types: done otherwise: xt_dtype_of")
+#define xt_promote_types XT_SPELLED_("xt_promote_types: done otherwise: xt_dtype_of(xt_add(x, y)): the dtype that an \
+op of both gives")
 #define xt_prune_BasePruningMethod XT_SPELLED_("xt_prune_BasePruningMethod: not there: weights are not pruned here: a \
 mask is xt_mul(weight, mask) in the module's function")
 #define xt_prune_CustomFromMask XT_SPELLED_("xt_prune_CustomFromMask: not there: weights are not pruned here: a mask \
@@ -3710,7 +3713,8 @@ changes")
 xt_sparse_coo and xt_sparse_csr hold its parts, for xt_sparse_mm")
 #define xt_resolve_conj XT_SPELLED_("xt_resolve_conj: every result is a value of its own, without strides")
 #define xt_resolve_neg XT_SPELLED_("xt_resolve_neg: every result is a value of its own, without strides")
-#define xt_result_type XT_SPELLED_("xt_result_type: done otherwise: xt_dtype_of")
+#define xt_result_type XT_SPELLED_("xt_result_type: done otherwise: xt_dtype_of(xt_add(x, y)): the dtype that an op of \
+both gives")
 #define xt_retains_grad XT_SPELLED_("xt_retains_grad: here it is xt_retain_grad asks for it")
 #define xt_rm_sprop XT_SPELLED_("xt_rm_sprop: it is called xt_rmsprop(module) here")
 #define xt_rmsnorm XT_SPELLED_("xt_rmsnorm: a layer is a call here: xt_rms_norm(m, \"name\", x)")
@@ -3818,11 +3822,11 @@ here")
 #define xt_set_multithreading_enabled XT_SPELLED_("xt_set_multithreading_enabled: internal to PyTorch")
 #define xt_set_num_interop_threads XT_SPELLED_("xt_set_num_interop_threads: done otherwise: XT_THREADS")
 #define xt_set_num_threads XT_SPELLED_("xt_set_num_threads: XT_THREADS=4 in the environment")
-#define xt_set_printoptions XT_SPELLED_("xt_set_printoptions: xt_print(x) prints a tensor")
+#define xt_set_printoptions XT_SPELLED_("xt_set_printoptions: xt_print(x) has one form; xt_read gives the numbers for \
+any other")
 #define xt_set_rng_state XT_SPELLED_("xt_set_rng_state: here it is xt_rng_state_save, xt_rng_state_load")
 #define xt_set_vital XT_SPELLED_("xt_set_vital: internal to PyTorch")
-#define xt_set_warn_always XT_SPELLED_("xt_set_warn_always: the same bits in every run, whatever the number of \
-threads")
+#define xt_set_warn_always XT_SPELLED_("xt_set_warn_always: not there: a warning of the library is said once a run")
 #define xt_sgn_ XT_SPELLED_("xt_sgn_: a value never changes: xt_sgn")
 #define xt_shape XT_SPELLED_("xt_shape: it is called xt_dim(t, axis), xt_rank_of(t) here")
 #define xt_share_memory_ XT_SPELLED_("xt_share_memory_: there are no strides and no storages to look at")
@@ -4809,11 +4813,11 @@ asks for")
 #define xt_transformer XT_SPELLED_("xt_transformer: a layer is a call here: xt_transformer_encoder_layer, \
 xt_transformer_decoder_layer")
 #define xt_transformer_decoder XT_SPELLED_("xt_transformer_decoder: here it is xt_transformer_encoder_layer, \
-xt_transformer_decoder_layer in a loop")
+xt_transformer_decoder_layer in a loop, and xt_layer_norm behind it where norm is given")
 #define xt_transformer_encoder XT_SPELLED_("xt_transformer_encoder: a layer is a call here: a loop over \
 xt_transformer_encoder_layer")
 #define xt_transformerdecoder XT_SPELLED_("xt_transformerdecoder: here it is xt_transformer_encoder_layer, \
-xt_transformer_decoder_layer in a loop")
+xt_transformer_decoder_layer in a loop, and xt_layer_norm behind it where norm is given")
 #define xt_transformerdecoderlayer XT_SPELLED_("xt_transformerdecoderlayer: a layer is a call here: \
 xt_transformer_decoder_layer")
 #define xt_transformerencoder XT_SPELLED_("xt_transformerencoder: a layer is a call here: a loop over \

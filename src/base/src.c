@@ -155,16 +155,15 @@ static void look_up(const void *address, frame *out) {
     if (!map_put(frames, &address, sizeof address, kept, NULL)) base_free(kept);
 }
 
-/* The methods of xtrain.hpp and the inline functions of xtrain/tensor.h and the like are in the program, but are not
- * its lines. */
+/* The methods of xtrain/tensor.hpp and the inline functions of xtrain/tensor.h and the like are in the program, but are
+ * not its lines. */
 static bool in_header(src_id id) {
     static const char folder[] = "xtrain/";
     enum { N = sizeof folder - 1 };
     const char *file = src_get(id)->file, *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
     const char *dot = strrchr(name, '.');
-    if (strcmp(name, "xtrain.hpp") == 0) return true;
     return name - file >= N && strncmp(name - N, folder, N) == 0 && (name - file == N || name[-N - 1] == '/') && dot &&
-           strcmp(dot, ".h") == 0;
+           (strcmp(dot, ".h") == 0 || strcmp(dot, ".hpp") == 0);
 }
 
 /* The innermost line of a frame that is the program's own; 0: it has none. */

@@ -33,10 +33,10 @@ static xt_status get(void *user, int64_t i, void *x, void *y) {
     int width, height;
     uint8_t *rgb;
     XT_TRY(image_read_rgb(f->files[i].path, &width, &height, &rgb));
-    image_scale_and_cut(rgb, width, height, f->side, x);
+    xt_status s = image_scale_and_cut(rgb, width, height, f->side, x);
     base_free(rgb);
     if (y) *(int64_t *)y = f->files[i].label;
-    return NULL;
+    return s;
 }
 
 /* --- the folders --- */

@@ -293,7 +293,7 @@ static xt_status picture(const shards *t, size_t i, int fd, void *x) {
     snprintf(name, sizeof name, "its .%.40s", t->names[m->name]);
     xt_status e = read_member(s, fd, m, &data);
     if (!e) e = image_decode_rgb(name, data, (size_t)m->size, &width, &height, &rgb);
-    if (!e) image_scale_and_cut(rgb, width, height, t->o.side, x);
+    if (!e) e = image_scale_and_cut(rgb, width, height, t->o.side, x);
     base_free(rgb);
     base_free(data);
     return e;

@@ -35,7 +35,8 @@ static ir_value *kind_log_prob(dist_load *l, const xt_dist *d, ir_value *x) {
 
 static bool there_is(dist_load *l, const xt_dist *d, bool has, const char *why) {
     if (has) return true;
-    lazy_error(l->src, XT_UNIMPLEMENTED, "%s: %s has none%s", l->what, dist_kinds[d->kind]->name, why);
+    dist_text name;
+    lazy_error(l->src, XT_UNIMPLEMENTED, "%s: %s has none%s", l->what, dist_name_of(d, d->n_layers, &name), why);
     l->failed = true;
     return false;
 }
@@ -57,8 +58,8 @@ static ir_value *kind_cdf(dist_load *l, const xt_dist *d, ir_value *x) {
 
 /* --- through layers; n counts those that are left --- */
 static bool no_layer(dist_load *l, const xt_dist *d, int n, const char *why) {
-    const char *name = layer_name(d->layer[n - 1].kind);
-    lazy_error(l->src, XT_UNIMPLEMENTED, "%s: %s of %s has none: %s", l->what, name, dist_kinds[d->kind]->name, why);
+    dist_text name;
+    lazy_error(l->src, XT_UNIMPLEMENTED, "%s: %s has none: %s", l->what, dist_name_of(d, n, &name), why);
     l->failed = true;
     return false;
 }
@@ -162,8 +163,10 @@ static ir_value *draw(dist_load *l, const xt_dist *d, int n, bool grad, int n_di
 
 static ir_value *kl(dist_load *l, const xt_dist *p, const xt_dist *q, int n) {
     if (n > 0) {
+        const xt_dist_layer *f = &p->layer[n - 1];
         ir_value *k = kl(l, p, q, n - 1);
-        return dist_sum_last(lazy_begin(l->src), k, p->layer[n - 1].n);
+        if (f->kind == LAYER_INDEPENDENT) return dist_sum_last(lazy_begin(l->src), k, f->n);
+        return dist_event_of(p, n) ? k : layer_spread(l, f, k); /* a change of variables changes nothing */
     }
     dist_args a, c;
     const dist_kind *k = dist_kinds[p->kind];
@@ -248,14 +251,13 @@ xt_tensor xt_dist_stddev_at(const xt_src *src, xt_dist d) {
 }
 
 static bool has_gradient(dist_load *l, const xt_dist *d, xt_tensor *out) {
-    const char *name = dist_kinds[d->kind]->name;
+    dist_text name;
     bool ok = dist_kinds[d->kind]->reparameterized;
-    for (int i = 0; i < d->n_layers && ok; i++)
-        if (d->layer[i].kind == LAYER_MIXTURE) name = layer_name(LAYER_MIXTURE), ok = false;
+    for (int i = 0; i < d->n_layers && ok; i++) ok = d->layer[i].kind != LAYER_MIXTURE;
     if (!ok)
         *out = lazy_error(l->src, XT_UNIMPLEMENTED,
                           "%s: no gradient flows through draws of %s: xt_dist_sample, and a loss of xt_dist_log_prob",
-                          l->what, name);
+                          l->what, dist_name_of(d, d->n_layers, &name));
     return ok;
 }
 static xt_tensor draws(const xt_src *src, const char *what, const xt_dist *d, const int64_t *dims, bool grad) {
@@ -280,17 +282,17 @@ xt_tensor xt_dist_rsample_at(const xt_src *src, xt_dist d, const int64_t *dims) 
     return draws(src, "xt_dist_rsample", &d, dims, true);
 }
 
-/* Equal kinds under equally many events of independent ones. */
+/* Equal kinds under the same layers. */
 static bool comparable(dist_load *l, const xt_dist *p, const xt_dist *q, xt_tensor *out) {
     bool ok = p->kind == q->kind && p->n_layers == q->n_layers;
-    for (int i = 0; ok && i < p->n_layers; i++)
-        ok = p->layer[i].kind == LAYER_INDEPENDENT && q->layer[i].kind == LAYER_INDEPENDENT &&
-             p->layer[i].n == q->layer[i].n;
+    for (int i = 0; ok && i < p->n_layers; i++) ok = layer_same(&p->layer[i], &q->layer[i]);
+    dist_text of, other;
     if (!ok)
         *out = lazy_error(l->src, XT_UNIMPLEMENTED,
-                          "%s: of %s and %s: there is a formula for two of one kind, independent alike; for others "
-                          "average xt_dist_log_prob(p, x) - xt_dist_log_prob(q, x) over samples x of p",
-                          l->what, dist_kinds[p->kind]->name, dist_kinds[q->kind]->name);
+                          "%s: of %s and %s: there is a formula for two of one kind, independent alike and under the "
+                          "same transforms (of the very same tensors; none for mixtures); for others average "
+                          "xt_dist_log_prob(p, x) - xt_dist_log_prob(q, x) over samples x of p",
+                          l->what, dist_name_of(p, p->n_layers, &of), dist_name_of(q, q->n_layers, &other));
     return ok;
 }
 xt_tensor xt_dist_kl_at(const xt_src *src, xt_dist p, xt_dist q) {

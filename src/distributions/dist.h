@@ -46,6 +46,8 @@ typedef ir_value *(*dist_draw_fn)(dist_args *a, bool grad); /* grad: with gradie
 typedef ir_value *(*dist_kl_fn)(dist_args *p, dist_args *q);
 typedef struct dist_kind {
     const char *name; /* PyTorch's */
+    const char
+        *transformed; /* and what PyTorch calls it under the layer that it is always given; NULL: it is given none */
     int n_params;
     int dims[XT_DIST_PARAMS]; /* last dims of each parameter that are none of the batch */
     int event;

@@ -93,9 +93,9 @@ static ir_value *exp_rest(ir_builder *b, ir_value *z) {
 typedef struct integrand {
     ir_value *side, *shape, *x, *log_ratio, *scale; /* log_ratio: log x - digamma(a) */
 } integrand;
-static const double T_FIRST = -3, T_LAST = 3.625;
-enum { NODES = 76 };
-static const double FEW = 0.2;
+static const double T_FIRST = -3.5, T_LAST = 3.625;
+enum { NODES = 96 };
+static const double FEW = 1.5;
 
 /* state: done (never before the last node), sum of e, sum of (log_ratio + s v) e, each times dv/dt. */
 static void add_node(ir_builder *b, ir_value *words, ir_value *round, ir_value *const *state, ir_value **out,
@@ -154,10 +154,39 @@ ir_value *dist_log_gamma_draw(dist_args *a, ir_value *concentration, bool grad) 
     return dist_with_slopes(a->b, y, 1, &slope, &concentration);
 }
 
+/* log gamma(1 + a) of an a below SMALL, with all its digits. */
+static const double SMALL = 0.02;
+static ir_value *log_gamma_above_1(ir_builder *b, ir_value *a) {
+    static const double c[] = {-0.57721566490153286061, 0.82246703342411321824,  -0.40068563438653142847,
+                               0.27058080842778454788,  -0.20738555102867398527, 0.16955717699740818995,
+                               -0.14404989676884611812, 0.12550966952474304242,  -0.11133426586956469049};
+    ir_value *sum = ex_num(b, a, c[8]);
+    for (int k = 7; k >= 0; k--) sum = ex_plus(b, ir_multiply(b, sum, a), c[k]);
+    return ir_multiply(b, sum, a);
+}
+/* The lower or the upper part for a shape below SMALL and x below FEW, where the one that is small, about -shape log x,
+ * would be what 1 minus the other leaves: x^a / gamma(1 + a) (1 + a sum of (-x)^n / (n! (a + n))). */
+static ir_value *of_small_shape(ir_builder *b, ir_value *shape, ir_value *x, bool upper) {
+    ir_value *front = ir_subtract(b, ir_multiply(b, shape, ir_log(b, x)), log_gamma_above_1(b, shape));
+    ir_value *sum = ex_num(b, x, 0), *power = ex_num(b, x, 1);
+    for (int n = 1; n <= 22; n++) {
+        power = ex_over(b, ir_multiply(b, power, ir_negate(b, x)), n);
+        sum = ir_add(b, sum, ir_divide(b, power, ex_plus(b, shape, n)));
+    }
+    ir_value *more = ir_multiply(b, ir_multiply(b, ir_exponential(b, front), shape), sum);
+    if (upper) return ir_negate(b, ir_add(b, ir_exponential_minus_one(b, front), more));
+    return ir_add(b, ir_exponential(b, front), more);
+}
+
 static ir_value *igamma(dist_args *a, ir_value *shape, ir_value *x, bool upper) {
     ir_builder *b = a->b;
-    ir_value *positive = ir_and(b, ex_is(b, x, IR_GT, 0), ir_is_finite(b, x)), *below, *mass, *slope;
-    ir_value *s = ex_detach(b, shape), *at = ex_detach(b, ex_keep(b, positive, x, 1));
+    ir_value *usable = ir_and(b, ex_is(b, x, IR_GT, 0), ex_is(b, shape, IR_GT, 0)), *below, *mass, *slope;
+    usable = ir_and(b, usable, ir_and(b, ir_is_finite(b, x), ir_is_finite(b, shape)));
+    ir_value *of[2] = {ex_keep(b, usable, shape, 1), ex_keep(b, usable, x, 1)};
+    ir_value *small = ir_and(b, ex_is(b, of[0], IR_LT, SMALL), ex_is(b, of[1], IR_LT, FEW)), *large = ir_not(b, small);
+    ir_value *few[2] = {ex_keep(b, small, of[0], SMALL), ex_keep(b, small, of[1], 1)};
+    for (int i = 0; i < 2; i++) of[i] = ex_keep(b, large, of[i], 1);
+    ir_value *s = ex_detach(b, of[0]), *at = ex_detach(b, of[1]);
     ir_value *log_x = at ? ir_log(b, at) : NULL;
     if (!log_x || !integrals(a, s, at, log_x, &below, &mass, &slope)) return NULL;
     b = a->b;
@@ -169,11 +198,12 @@ static ir_value *igamma(dist_args *a, ir_value *shape, ir_value *x, bool upper) 
     ir_value *p = ex_pick(b, below, part, ex_plus(b, ir_negate(b, part), 1));
     ir_value *slopes[2] = {ir_negate(b, ir_multiply(b, density, slope)), ir_divide(b, density, at)};
     for (int i = 0; i < 2 && upper; i++) slopes[i] = ir_negate(b, slopes[i]);
-    ir_value *of[2] = {shape, ex_keep(b, positive, x, 1)};
-    p = dist_with_slopes(b, p, 2, slopes, of);
-    /* 0 and below, infinity, and what is no number */
-    ir_value *outside = ex_keep(b, ex_is(b, x, IR_GT, 0), ex_num(b, x, upper ? 0 : 1), upper ? 1 : 0);
-    return ex_pick(b, positive, p, ex_keep(b, x ? ir_compare(b, IR_EQ, x, x) : NULL, outside, NAN));
+    p = ex_pick(b, large, dist_with_slopes(b, p, 2, slopes, of), of_small_shape(b, few[0], few[1], upper));
+    /* where one of the two is 0 or infinite all lies on one side, as in PyTorch; else, and below 0, there is none */
+    ir_value *more = ir_compare(b, IR_GT, x, shape), *less = ir_compare(b, IR_LT, x, shape);
+    ir_value *known = ir_and(b, ex_is(b, x, IR_GE, 0), ex_is(b, shape, IR_GE, 0));
+    ir_value *outside = ex_keep(b, upper ? less : more, ex_num(b, x, 1), 0);
+    return ex_pick(b, usable, p, ex_keep(b, ir_and(b, known, ir_or(b, more, less)), outside, NAN));
 }
 ir_value *dist_igamma(dist_args *a, ir_value *shape, ir_value *x) {
     return igamma(a, shape, x, false);

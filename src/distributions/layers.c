@@ -6,6 +6,15 @@ const char *layer_name(int kind) {
                                         "SigmoidTransform", "TanhTransform",     "SoftplusTransform", "PowerTransform"};
     return kind >= 0 && kind < (int)BASE_COUNT(names) ? names[kind] : "a layer";
 }
+const char *dist_name_of(const xt_dist *d, int n, dist_text *out) {
+    const char *base = dist_kinds[d->kind]->name, *whole = dist_kinds[d->kind]->transformed;
+    int first = n > 0 && whole;
+    size_t at = 0;
+    for (int i = n; i-- > first && at < sizeof out->text;)
+        at += (size_t)snprintf(out->text + at, sizeof out->text - at, "%s of ", layer_name(d->layer[i].kind));
+    if (at < sizeof out->text) snprintf(out->text + at, sizeof out->text - at, "%s", first ? whole : base);
+    return out->text;
+}
 int dist_event_of(const xt_dist *d, int n) {
     int event = dist_kinds[d->kind]->event;
     for (int i = 0; i < n; i++)
@@ -85,6 +94,20 @@ static ir_value *meet(const xt_src *src, const char *what, ir_builder *b, pair_f
 }
 ir_value *layer_minus(ir_builder *b, ir_value *x, ir_value *y) {
     return meet(src_get(b->src), "xt_dist_log_prob", b, ir_subtract, x, y);
+}
+bool layer_same(const xt_dist_layer *f, const xt_dist_layer *g) {
+    return f->kind == g->kind && f->kind != LAYER_MIXTURE && f->n == g->n && f->a.slot == g->a.slot &&
+           f->a.generation == g->a.generation && f->b.slot == g->b.slot && f->b.generation == g->b.generation;
+}
+static ir_value *first_of(ir_builder *b, ir_value *x, ir_value *y) {
+    (void)b, (void)y;
+    return x;
+}
+ir_value *layer_spread(dist_load *l, const xt_dist_layer *f, ir_value *x) {
+    const xt_tensor *has[] = {&f->a, &f->b};
+    for (int i = 0; i < 2; i++)
+        if (has[i]->slot) x = meet(l->src, l->what, lazy_begin(l->src), first_of, x, dist_value(l, *has[i]));
+    return x;
 }
 /* Values that rounding brought to the ends, moved to the numbers next to them, as in PyTorch. */
 static ir_value *between_ends(ir_builder *b, ir_value *y) {

@@ -21,6 +21,7 @@ static ir_value *relaxed_bernoulli_log_prob(dist_args *a, ir_value *x) {
     return ir_subtract(b, ir_add(b, ir_log(b, TEMPERATURE), d), ex_times(b, dist_softplus(b, d), 2));
 }
 const dist_kind dist_relaxed_bernoulli = {.name = "LogitRelaxedBernoulli",
+                                          .transformed = "RelaxedBernoulli",
                                           .n_params = 2,
                                           .reparameterized = true,
                                           .draw = relaxed_bernoulli_draw,
@@ -53,6 +54,7 @@ static ir_value *relaxed_choice_log_prob(dist_args *a, ir_value *x) {
     return ex_plus(b, ir_add(b, l, ex_times(b, ir_log(b, a->p[1]), k - 1)), lgamma(k));
 }
 const dist_kind dist_relaxed_one_hot = {.name = "ExpRelaxedCategorical",
+                                        .transformed = "RelaxedOneHotCategorical",
                                         .n_params = 2,
                                         .dims = {1, 0},
                                         .event = 1,

@@ -9,8 +9,8 @@ bool image_is_name(const char *name); /* ends in .png, .jpg or .jpeg, of either 
 xt_status image_decode_rgb(const char *name, const void *data, size_t n, int *out_width, int *out_height,
                            uint8_t **out_rgb);
 xt_status image_read_rgb(const char *path, int *out_width, int *out_height, uint8_t **out_rgb);
-/* f32 [3,side,side] in 0..1: the shorter side scaled to `side`, the middle kept. Samples at pixel centres, as
- * torchvision without antialiasing. */
-void image_scale_and_cut(const uint8_t *rgb, int64_t width, int64_t height, int64_t side, float *out);
+/* f32 [3,side,side] in 0..1: the shorter side scaled to `side`, the middle kept; the numbers of torchvision's Resize,
+ * CenterCrop and ToTensor of a Pillow picture. */
+xt_status image_scale_and_cut(const uint8_t *rgb, int64_t width, int64_t height, int64_t side, float *out);
 
 #endif

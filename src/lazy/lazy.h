@@ -188,6 +188,10 @@ const ir_type *lazy_type(xt_tensor t); /* NULL for none, dead or error; records 
 bool lazy_index_fits(const xt_src *src, const char *what, int64_t count, bool from_end, ir_value *index);
 /* The same of lengths of sequences in an axis of so many entries. */
 bool lazy_lengths_fit(const xt_src *src, const char *what, int64_t entries, ir_value *lengths);
+/* What a tensor's integers are places in, which whoever made it knows (pooling) and its user asks for (unpooling); of
+ * what is computed from it nothing is known. NULL: nothing. */
+void lazy_note_places(xt_tensor t, const ir_type *of);
+const ir_type *lazy_places_of(xt_tensor t);
 /* Of the body of a loop: how many such comparisons it holds, and the k-th one's outermost indices, i64 [2]. What makes
  * the loop gives them out of it and puts the outermost of all iterations there, which then is none of the body's. */
 size_t lazy_bounds_count(const ir_block *body);

@@ -124,7 +124,7 @@ static xt_status update_waiting(void *user, const char *name, nn_loaded *l) {
 }
 
 static bool update(const xt_src *src, xt_module *to, const xt_module *from, double decay) {
-    weights w = {.value = 1 - decay}, all = {.value = 1};
+    weights w = {.value = to->root->first_update ? 1 : 1 - decay}, all = {.value = 1};
     xt_no_grad_begin();
     for (size_t i = 0; i < from->root->n && !lazy_pending(); i++) {
         const nn_entry *e = &from->root->entries[i];
@@ -140,7 +140,9 @@ static bool update(const xt_src *src, xt_module *to, const xt_module *from, doub
     xt_status s = nn_each_waiting(from->root, update_waiting, &(waiting){src, to, from, &w, &all});
     if (s) lazy_fail(status_at(s, src));
     xt_no_grad_end_at(src);
-    return !lazy_pending();
+    if (lazy_pending()) return false;
+    to->root->first_update = false;
+    return true;
 }
 
 xt_module *xt_ema_at(const xt_src *src, const xt_module *net) {
@@ -150,9 +152,12 @@ xt_module *xt_ema_at(const xt_src *src, const xt_module *net) {
     if (!ema) return NULL;
     ema->mode = NN_EVALUATING;
     ema->root->param_dtype = net->root->param_dtype;
-    if (same_wishes(src, ema, net->root) && update(src, ema, net, 0)) return ema;
-    xt_module_free(ema);
-    return NULL;
+    if (!same_wishes(src, ema, net->root) || !update(src, ema, net, 0)) {
+        xt_module_free(ema);
+        return NULL;
+    }
+    ema->root->first_update = true;
+    return ema;
 }
 
 bool xt_ema_update_at(const xt_src *src, xt_module *ema, const xt_module *net, double decay) {

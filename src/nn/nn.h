@@ -51,6 +51,7 @@ typedef struct nn_root {
     int loaded_updates; /* since then, until that */
     struct nn_wish *wishes;
     size_t n_wishes, cap_wishes, checked_wishes; /* checked: a pass has shown whether a parameter fits */
+    bool first_update; /* an average as xt_ema has made it: its next update is a copy */
     int depth; /* forward passes running, one inside the other */
     xt_module *module;
     xt_dtype param_dtype; /* of f32 parameters made from here on; XT_DTYPE_NONE: f32 */

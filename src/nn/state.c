@@ -440,6 +440,7 @@ static xt_status load_opened(const xt_src *src, xt_module *m, st_file *f, const 
               .child = child_prefix(m)};
     xt_status s = l.found && l.values && l.child ? NULL : status_oom(sizeof(void *), path);
     if (!s) s = run_load(&l);
+    if (!s) m->root->first_update = false; /* averages that were read go on */
     map_free(l.found, NULL);
     map_free(l.values, nn_loaded_free);
     base_free(l.child);

@@ -35,9 +35,10 @@ static ir_value *make_hardsigmoid(ir_builder *b, ir_value *x) {
     return ex_over(b, hard_tanh(b, ex_plus(b, x, 3), 0, 6), 6);
 }
 static ir_value *make_hardswish(ir_builder *b, ir_value *x) {
-    ir_value *middle = ir_multiply(b, x, ex_over(b, ex_plus(b, x, 3), 6));
-    ir_value *r = ex_pick(b, ex_is(b, x, IR_GE, 3), x, middle);
-    return ex_pick(b, ex_is(b, x, IR_LE, -3), ex_times(b, x, 0), r);
+    ir_value *above = ex_is(b, x, IR_GE, 3), *below = ex_is(b, x, IR_LE, -3);
+    ir_value *inner = ex_keep(b, ir_not(b, ir_or(b, above, below)), x, 0); /* an infinite one has a slope, too */
+    ir_value *r = ex_pick(b, above, x, ir_multiply(b, inner, ex_over(b, ex_plus(b, inner, 3), 6)));
+    return ex_pick(b, below, ex_times(b, x, 0), r);
 }
 static ir_value *make_selu(ir_builder *b, ir_value *x) {
     static const double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;

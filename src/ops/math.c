@@ -240,7 +240,9 @@ static ir_value *make_hypot(ir_builder *b, ir_value *x, ir_value *y) {
     ir_value *plain = ir_or(b, ex_is(b, scale, IR_EQ, 0), ex_is(b, scale, IR_EQ, INFINITY));
     ir_value *k = ex_detach(b, ex_pick(b, plain, ex_num(b, x, 1), scale));
     ir_value *u = ir_divide(b, x, k), *v = ir_divide(b, y, k);
-    return ir_multiply(b, k, ir_sqrt(b, ir_add(b, ir_multiply(b, u, u), ir_multiply(b, v, v))));
+    ir_value *r = ir_multiply(b, k, ir_sqrt(b, ir_add(b, ir_multiply(b, u, u), ir_multiply(b, v, v))));
+    ir_value *far = ir_or(b, ex_is(b, ir_abs(b, x), IR_EQ, INFINITY), ex_is(b, ir_abs(b, y), IR_EQ, INFINITY));
+    return ex_keep(b, ir_not(b, ir_and(b, far, ir_compare(b, IR_NE, r, r))), r, INFINITY); /* beside a NaN, too */
 }
 
 /* m + log(1 + e^-|x-y|) with m the larger; equal infinities are their own sum. Both choices are made by one comparison:

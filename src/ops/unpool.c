@@ -112,11 +112,13 @@ xt_tensor xt_max_pool_with_indices_at(const xt_src *src, int n_spatial, xt_tenso
     for (int i = 0; i < n_spatial; i++) dims[i + 2] = w.out[i];
     const ir_type *to = ir_tensor(v->type->dtype, v->type->rank, dims);
     *out_indices = lazy_wrap(to ? ops_unbatched(b, first_largest(b, &w, v, to), added) : NULL, w.what);
+    lazy_note_places(*out_indices, v->type);
     return y;
 }
 
 /* --- the way back --- */
-/* x [R,n] into zeros [R,size] at `at` [R,n]: both as one list of places. */
+/* x [R,n] into zeros [R,size] at `at` [R,n]: both as one list of places. They are called unique though windows that
+ * share a maximum have the same: any of them may be the one that stays, and each has its gradient, as PyTorch's. */
 static ir_value *put_back(ir_builder *b, ir_value *x, ir_value *at, int64_t rows, int64_t size) {
     int64_t n = x->type->count, all = rows * size, column[2] = {n, 1}, box[2] = {rows, rows ? n / rows : 0}, first = 0;
     const ir_type *t = ir_tensor(XT_I64, 2, box);
@@ -133,7 +135,21 @@ static ir_value *put_back(ir_builder *b, ir_value *x, ir_value *at, int64_t rows
                          .scatter_to_operand = &first,
                          .index_vector_dim = 1};
     return ir_scatter(b, OP_COUNT, ir_splat(b, ir_tensor(x->type->dtype, 1, &all), 0), ir_reshape(b, place, 2, column),
-                      ir_reshape(b, x, 1, &n), &d, false, false);
+                      ir_reshape(b, x, 1, &n), &d, false, true);
+}
+
+/* Where it is known what x was pooled of: rows (and planes) of another length have other places. */
+static bool places_fit(const xt_src *src, const char *what, int n_spatial, const ir_type *pooled,
+                       const int64_t *sizes) {
+    const int64_t *were = pooled ? pooled->dims + pooled->rank - n_spatial : sizes;
+    ops_text of, now;
+    if (memcmp(were + 1, sizes + 1, (size_t)(n_spatial - 1) * sizeof *sizes) == 0) return true;
+    lazy_error(
+        src, XT_INVALID_ARGUMENT,
+        "%s: the indices are places in %s, which was pooled, and the result is %s: its places are others; .sizes "
+        "says what size it shall have, as output_size in PyTorch",
+        what, ops_dims((size_t)n_spatial, were, &of), ops_dims((size_t)n_spatial, sizes, &now));
+    return false;
 }
 
 xt_tensor xt_max_unpool_at(const xt_src *src, int n_spatial, xt_tensor x, xt_tensor indices, int kernel,
@@ -167,7 +183,9 @@ xt_tensor xt_max_unpool_at(const xt_src *src, int n_spatial, xt_tensor x, xt_ten
                               (long long)k, (long long)step, (long long)*d, ops_shape(v->type, &sx));
         size *= *d;
     }
-    if (!lazy_index_fits(src, what, size, false, at)) return lazy_failed_tensor(src);
+    if (!places_fit(src, what, n_spatial, lazy_places_of(indices), dims + rank - n_spatial) ||
+        !lazy_index_fits(src, what, size, false, at))
+        return lazy_failed_tensor(src);
     b = lazy_begin(src);
     ir_value *y = put_back(b, v, at, rows, size);
     return lazy_wrap(y ? ir_reshape(b, y, (size_t)rank, dims) : NULL, what);

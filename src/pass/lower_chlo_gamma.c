@@ -125,7 +125,7 @@ static const double bernoulli[] = {
 };
 
 /* sum over k of (q + k)^-x: ten terms, the integral, and a series in 1 / (q + 10). */
-value chlo_zeta(chlo *c, value x, value q) {
+static value zeta_above_0(chlo *c, value x, value q) {
     value minus_x = neg(c, x), a = q, sum = ir_power(c->b, q, minus_x), power = sum;
     for (int k = 1; k < 10; k++) {
         a = add_num(c, a, 1);
@@ -141,8 +141,20 @@ value chlo_zeta(chlo *c, value x, value q) {
         rising = mul(c, rising, mul(c, add_num(c, x, next), add_num(c, x, next + 1)));
         scale = mul(c, scale, mul(c, inverse, inverse));
     }
-    sum = pick(c, ir_compare(c->b, IR_EQ, q, num(c, INFINITY)), num(c, 0), sum);
-    value whole = ir_compare(c->b, IR_EQ, q, ir_floor(c->b, q));
+    return pick(c, ir_compare(c->b, IR_EQ, q, num(c, INFINITY)), num(c, 0), sum);
+}
+/* Below 0, where x is whole, with f = q - floor(q): the sum over all f + k, less those below q, which are
+ * (-1)^x zeta(x, 1 - q). Else there is none. */
+value chlo_zeta(chlo *c, value x, value q) {
+    value below = cmp_num(c, IR_LT, q, 0), lowest = ir_floor(c->b, q), f = ir_subtract(c->b, q, lowest);
+    value sum = zeta_above_0(c, x, pick(c, below, f, q)), one = num(c, 1);
+    value others = ir_subtract(c->b, zeta_above_0(c, x, pick(c, below, ir_subtract(c->b, one, f), one)),
+                               zeta_above_0(c, x, pick(c, below, ir_subtract(c->b, one, q), one)));
+    value even = cmp_num(c, IR_EQ, ir_remainder(c->b, x, num(c, 2)), 0);
+    sum = pick(c, below, add(c, sum, pick(c, even, others, neg(c, others))), sum);
+    value broken = ir_compare(c->b, IR_NE, x, ir_floor(c->b, x));
+    sum = pick(c, ir_and(c->b, below, broken), num(c, NAN), sum);
+    value whole = ir_compare(c->b, IR_EQ, q, lowest);
     value pole = ir_or(c->b, cmp_num(c, IR_EQ, x, 1), ir_and(c->b, cmp_num(c, IR_LE, q, 0), whole));
     sum = pick(c, pole, num(c, INFINITY), sum);
     return pick(c, cmp_num(c, IR_LT, x, 1), num(c, NAN), sum);

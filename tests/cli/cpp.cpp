@@ -71,6 +71,30 @@ static void as_torch() {
     check(xt::where_(p, 1.5, 0).dtype() == XT_F32 && xt::where_(p, true, false).dtype() == XT_BOOL, "of two numbers");
     check(xt_dtype_of(xt_where(p, 1, 0)) == XT_I64 && xt_dtype_of(xt_where(p, 1, 0.5f)) == XT_F32, "C's");
     check(xt_dtype_of(xt_where(p, true, false)) == XT_BOOL && xt_item(xt_sum(xt_where(p, 2, -1))) == 6, "C's values");
+    check(x.dim() == 2 && x.sizes() == std::vector<int64_t>{2, 3} && x.sum().item<int64_t>() == 5, "dim, sizes, item");
+    check(same(xt::zeros({2, 3}), xt_zeros(XT_F32, 2, 3)) && xt::ones({2}, XT_F64).dtype() == XT_F64, "dims first");
+    check(same(xt::full({2}, 1.5), xt_full(1.5, XT_F32, 2)) && xt::eye(3).sum().item() == 3, "full, eye");
+    check(xt::tensor({1, 2, 3}).dtype() == XT_I64 && xt::tensor({1, 2, 3}).sum().item() == 6,
+          "a list of whole numbers");
+    check(xt::tensor({0.5, 2.0}).sum().item() == 2.5 && xt::tensor({true, false}).dtype() == XT_BOOL, "other lists");
+    check(xt::tensor(1.5).dtype() == XT_F32 && xt::tensor(2).item() == 2 && xt::tensor(2).dim() == 0, "a number");
+    check(xt::arange(1, 7, 2).sum().item() == 9 && xt::arange(0.0, 1.0).dtype() == XT_F32, "arange");
+    check(same(x.add(x, 2), x * 3) && same(x.sub(1), x - 1) && same(x.div(x), xt_div(x, x)), "add, sub, div");
+    check(same(x.lt(1).to(XT_F32), (x < 1).to(XT_F32)) && same(x.maximum(0), x.relu()), "lt, maximum");
+    check(same(x.clamp_min(0), x.relu()) && same(x.expand({2, 2, 3})[1], x) && same(x.mT(), x.t()),
+          "clamp_min, expand");
+    auto [values, at] = x.topk(2, 1);
+    check(values.size(1) == 2 && same(values, x.gather(1, at)) && std::get<0>(x.sort(0)).dim() == 2, "topk, gather");
+    auto rows = x.unbind(0), columns = x.split(2, 1), halves = x.chunk(2, 0);
+    check(rows.size() == 2 && same(rows[1], x[1]) && columns.size() == 2 && columns[1].size(1) == 1, "unbind, split");
+    check(halves.size() == 2 && same(xt::cat(halves), x) && same(xt::stack(rows), x), "chunk, cat, stack");
+    check(x.equal(x) && !x.equal(x + 1) && x.allclose(x + 1e-9), "equal, allclose");
+    check(same(x.masked_fill(x < 0, 0), x.relu()) && x.masked_select(x > 0).numel() == 4, "masks");
+    check(same(xt::where(p, x, 0), x.relu()) && same(x.where(p, xt::zeros_like(x)), x.relu()), "where");
+    check(same(x.repeat({2, 1}), xt_repeat(x, 2, 1)) && same(x.flip(0), xt_flip(x, 0)) && same(x.tril(), xt_tril(x)),
+          "repeat, flip, tril");
+    check(same(x.repeat_interleave(2), xt_repeat_interleave(xt_flatten(x), 2, 0)) && x.view(-1).dim() == 1, "flat");
+    check(same(xt::einsum("ij,kj->ik", {x, x}), x.mm(x.t())) && same(xt::linear(x, x), x.mm(x.t())), "einsum, linear");
     xt::tensor bad = xt::ones(XT_F32, {5});
     bad += x;
     refused("do not broadcast", __LINE__ - 1);

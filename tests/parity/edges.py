@@ -23,6 +23,7 @@ for name in NAMES:
         f.run(f"{name}_slopes_f32", fn, finite.float())
     else:
         f.run(f"{name}_slopes", fn, finite)
+f.run("hardswish_far", F.hardswish, torch.tensor([inf, 1e300, -1e300], dtype=D))
 f.run("threshold_values", lambda x: F.threshold(x, 0.5, 7), every, grads=False)
 f.run("threshold_slopes", lambda x: F.threshold(x, 0.5, 7), finite)
 f.run("integers", lambda x: (F.relu(x), F.relu6(x), F.hardtanh(x, -2, 3), F.threshold(x, 0, 20)), numbers,
@@ -35,6 +36,8 @@ for name, x in (("entr", [0.0, 1e-30, 0.3, 1, 2]), ("digamma", [0.0, 0.3, 1, 4.5
     if name != "digamma":  # PyTorch's trigamma has ten digits
         f.run(f"{name}_slopes", fn, torch.tensor(x, dtype=D))
     f.run(f"{name}_slopes_f32", fn, torch.tensor(x))
+f.run("polygamma_below", lambda x: (S.polygamma(2, x), S.polygamma(3, x), S.polygamma(4, x)),
+      torch.tensor([-0.5, -1.25, -10.5, -11.75, -20.25, -170.5, 0.25], dtype=D), grads=False)
 f.run("entr_below", S.entr, torch.tensor([-1.0, -inf, -1e-30]), grads=False)
 low = torch.tensor([1e-300, 1e-100, 1e-30, 1e-17, 1e-12, 1e-8, 1e-6, 1e-4, 1e-3, 0.02, 0.13, 0.14, 0.3, 0.5], dtype=D)
 f.run("ndtri", S.ndtri, torch.cat([low, 1 - low[3:]]), grads=False)
@@ -53,6 +56,13 @@ for name in ("maximum", "minimum", "fmax", "fmin", "copysign"):
     f.run(f"{name}_values", fn, a, b, grads=False)
     f.run(f"{name}_slopes", fn, x, y, skip_grad=(1,) if name == "copysign" else ())
 
+every_pair = torch.cartesian_prod(torch.tensor([0.0, -0.0, 1, -1, inf, -inf, nan], dtype=D),
+                                  torch.tensor([0.0, -0.0, 2, -2, inf, -inf, nan], dtype=D))
+for name in ("hypot", "igamma", "igammac", "atan2", "logaddexp", "xlogy", "heaviside", "nextafter", "fmod",
+             "remainder"):
+    # PyTorch's igamma of infinity and NaN is 0
+    pairs = every_pair[~every_pair.isnan().any(1)] if name.startswith("igamma") else every_pair
+    f.run(f"{name}_pairs", getattr(torch, name), pairs[:, 0], pairs[:, 1], grads=False)
 x = torch.tensor([0.0, 0, 0, 0, 1, 1, 2, 2], dtype=D).reshape(1, 1, 8)
 signed = torch.tensor([-3.0, -1, 0, 0, 1, -1, 2, 5], dtype=D).reshape(1, 1, 8)
 for p in (1, 2, 3):
@@ -67,6 +77,11 @@ f.run("amax_ties", lambda t: (F.adaptive_max_pool1d(t, 4), F.adaptive_max_pool1d
 f.run("amax_ties_2d", lambda t: (F.adaptive_max_pool2d(t, 2), F.adaptive_max_pool2d(t, 3), F.adaptive_max_pool2d(t, 1)),
       image)
 f.run("amax_ties_3d", lambda t: F.adaptive_max_pool3d(t, (1, 3, 2)), image)
+# Windows that share a maximum, what is put back there is the same number.
+y, i = F.max_pool1d(torch.tensor([0.0, 3, 1, 2, 5, 4, 0, 1, 2], dtype=D).reshape(1, 1, 9), 3, 2, return_indices=True)
+f.run("unpool_shared", lambda y, i: F.max_unpool1d(y, i, 3, 2), y, i)
+y, i = F.max_pool2d(torch.arange(50, dtype=D).reshape(1, 2, 5, 5).mul(7).cos(), 3, 1, return_indices=True)
+f.run("unpool_shared_2d", lambda y, i: F.max_unpool2d(y, i, 3, 1), y, i)
 f.run("median_ties", lambda t: t.median(), torch.tensor([0.0, 2, 0, 3, 1, 1, 1, 1, -1], dtype=D))
 f.run("median_ties_2d", lambda t: t.median(), torch.tensor([[1.0, 5, 5], [5, 6, 0]], dtype=D))
 f.run("median_nan", lambda t: t.median(), torch.tensor([nan, 2, nan, 2, 1], dtype=D))

@@ -342,8 +342,13 @@ static void errors(void **state) {
     wrong(xt_dist_mean(xt_dirichlet_dist(xt_full(1, XT_F32))), "at least");
     wrong(xt_dist_rsample(xt_poisson_dist(num(1))), "xt_dist_log_prob");
     wrong(xt_dist_entropy(xt_poisson_dist(num(1))), "Poisson has none");
-    wrong(xt_dist_mean(xt_tanh_dist(normal)), "average samples");
+    wrong(xt_dist_mean(xt_tanh_dist(normal)), "TanhTransform of Normal has none");
     wrong(xt_dist_kl(normal, xt_gamma_dist(num(1), num(1))), "one kind");
+    wrong(xt_dist_kl(xt_tanh_dist(normal), normal), "of TanhTransform of Normal and Normal: ");
+    wrong(xt_dist_kl(xt_affine_dist(normal, num(0), num(2)), xt_affine_dist(normal, num(0), num(2))), "the very same");
+    xt_dist relaxed = xt_relaxed_bernoulli_dist(num(1), num(0.5));
+    wrong(xt_dist_kl(relaxed, relaxed), "RelaxedBernoulli has none, as in PyTorch");
+    wrong(xt_dist_kl(xt_exp_dist(relaxed), normal), "of ExpTransform of RelaxedBernoulli and Normal: ");
     wrong(xt_dist_mean(xt_binomial_dist(-1, num(0.5))), "total_count");
     wrong(xt_dist_mean(xt_independent_dist(normal, 2)), "there are 1");
     wrong(xt_dist_mean(xt_multivariate_normal_tril_dist(num(1), xt_ones(XT_F32, 2, 2))), "[...,D,D]");
@@ -457,6 +462,55 @@ static void functions_end_at_1(void **state) {
     }
 }
 
+/* Against numbers of mpmath with 40 digits: where both arguments are near each other, and where one part is nearly all.
+ */
+static void incomplete_gamma(void **state) {
+    (void)state;
+    static const double rows[][4] = {
+        {0.5, 0.5, 0.6826894921370859, 0.3173105078629141},
+        {0.2, 0.2, 0.764434597502919, 0.235565402497081},
+        {0.3, 0.3, 0.72695734371036619, 0.27304265628963381},
+        {1, 1, 0.63212055882855768, 0.36787944117144232},
+        {1.3, 1.56, 0.6935586131058859, 0.3064413868941141},
+        {3, 3, 0.57680991887315648, 0.42319008112684352},
+        {300, 300, 0.5076777888862635, 0.4923222111137365},
+        {1e-12, 1e-3, 0.99999999999366846, 6.3315393641169265e-12},
+        {1e-6, 1.2, 0.99999984159137924, 1.5840862075673757e-7},
+        {1e-3, 1e-5, 0.98912304469578267, 0.010876955304217331},
+        {0.019, 1.4, 0.99773811713843192, 0.0022618828615680759},
+        {0.021, 1.4, 0.99749377150650225, 0.0025062284934977463},
+        {1e-300, 0.5, 1.0, 5.5977359477616083e-301},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int upper = 0; upper < 2; upper++) {
+            xt_tensor a = xt_from_array(&rows[i][0], XT_F64), x = xt_from_array(&rows[i][1], XT_F64);
+            double want = rows[i][2 + upper], got = xt_item(upper ? xt_igammac(a, x) : xt_igamma(a, x));
+            if (!(fabs(got - want) <= 1e-11 * want))
+                fail_msg("%s(%g, %g) is %.17g, wanted %.17g", upper ? "igammac" : "igamma", rows[i][0], rows[i][1], got,
+                         want);
+        }
+    xt_mark_step();
+}
+/* Two under the same changes of variables are as far apart as without them. */
+static void divergence_of_transformed(void **state) {
+    (void)state;
+    xt_dist p = xt_normal_dist(num(0.5), num(2)), q = xt_normal_dist(num(-1), num(0.5));
+    double want = xt_item(xt_dist_kl(p, q));
+    xt_tensor loc = xt_zeros(XT_F32, 3), scale = xt_ones(XT_F32, 3), power = num(2);
+    assert_float_equal(xt_item(xt_dist_kl(xt_tanh_dist(p), xt_tanh_dist(q))), want, 0);
+    assert_float_equal(xt_item(xt_dist_kl(xt_exp_dist(p), xt_exp_dist(q))), want, 0);
+    assert_float_equal(xt_item(xt_dist_kl(xt_sigmoid_dist(p), xt_sigmoid_dist(q))), want, 0);
+    assert_float_equal(
+        xt_item(xt_dist_kl(xt_power_dist(xt_softplus_dist(p), power), xt_power_dist(xt_softplus_dist(q), power))), want,
+        0);
+    xt_tensor of_each = xt_dist_kl(xt_affine_dist(p, loc, scale), xt_affine_dist(q, loc, scale));
+    assert_int_equal(xt_numel(of_each), 3);
+    assert_float_equal(xt_item(xt_sum(of_each)), 3 * want, 1e-5);
+    xt_dist rows = xt_independent_dist(xt_affine_dist(p, loc, scale), 1);
+    assert_float_equal(xt_item(xt_dist_kl(rows, rows)), 0, 0);
+    xt_mark_step();
+}
+
 static int finish(void **state) {
     (void)state;
     return xt_finish();
@@ -475,6 +529,8 @@ int main(void) {
                                        cmocka_unit_test(unknown_parameters),
                                        cmocka_unit_test(impossible_choices),
                                        cmocka_unit_test(values_outside),
-                                       cmocka_unit_test(functions_end_at_1)};
+                                       cmocka_unit_test(functions_end_at_1),
+                                       cmocka_unit_test(incomplete_gamma),
+                                       cmocka_unit_test(divergence_of_transformed)};
     return cmocka_run_group_tests(tests, NULL, finish);
 }

@@ -181,6 +181,38 @@ static void seen_by_the_host(void **state) {
     }
 }
 
+/* The name that the message begins with was the call's own, which is over by then. */
+static void of_an_unpooling(void **state) {
+    (void)state;
+    debug("bounds");
+    xt_tensor x = xt_reshape(xt_arange(2, XT_F32), 1, 1, 2);
+    xt_when_ready(xt_sum(HERE(xt_max_unpool1d(x, xt_reshape(computed(1, 4), 1, 1, 2), 2))), NULL, NULL);
+    assert_false(xt_mark_step());
+    expect_place("xt_max_unpool1d", ": xt_max_unpool1d: index 4 is outside", 4, "0..3");
+    xt_clear_error();
+    xt_mark_step();
+}
+
+/* Indices that pooling has given know the picture: an odd one has other rows than the size that the kernel gives. */
+static void of_an_odd_picture(void **state) {
+    (void)state;
+    debug(NULL);
+    xt_tensor x = xt_reshape(xt_cos(xt_arange(63, XT_F32)), 1, 1, 7, 9), at, y = xt_max_pool2d_with_indices(x, 2, &at);
+    HERE(xt_max_unpool2d(y, at, 2));
+    expect("odd", "places in [7,9]");
+    expect("odd", "the result is [6,8]");
+    expect("odd", ".sizes");
+    xt_clear_error();
+    xt_mark_step();
+    xt_clear_error();
+    x = xt_reshape(xt_cos(xt_arange(63, XT_F32)), 1, 1, 7, 9), y = xt_max_pool2d_with_indices(x, 2, &at);
+    xt_tensor sum = xt_sum(xt_max_unpool2d(y, at, 2, .sizes = {7, 9}));
+    assert_float_equal(xt_item(sum), xt_item(xt_sum(y)), 1e-5);
+    x = xt_reshape(xt_arange(7, XT_F32), 1, 1, 7), y = xt_max_pool1d_with_indices(x, 2, &at);
+    assert_float_equal(xt_item(xt_sum(xt_max_unpool1d(y, at, 2))), 9, 0); /* 6 of 7 places: they are the same */
+    assert_true(xt_mark_step());
+}
+
 /* --- embeddings and losses --- */
 enum { VOCAB = 5 };
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
@@ -384,6 +416,8 @@ int main(void) {
         cmocka_unit_test_teardown(found_on_the_device, nothing_left),
         cmocka_unit_test_teardown(silent_without_the_switch, nothing_left),
         cmocka_unit_test_teardown(seen_by_the_host, nothing_left),
+        cmocka_unit_test_teardown(of_an_unpooling, nothing_left),
+        cmocka_unit_test_teardown(of_an_odd_picture, nothing_left),
         cmocka_unit_test_teardown(states_keep_their_values, nothing_left),
         cmocka_unit_test_teardown(tokens_of_a_loader, nothing_left),
         cmocka_unit_test_teardown(labels_the_device_makes, nothing_left),

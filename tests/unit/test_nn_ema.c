@@ -47,9 +47,9 @@ static void averages(void **state) {
         values(m, "in.weight", now);
         values(ema, "in.weight", got);
         for (int i = 0; i < 6; i++) {
-            want[i] = decays[s] * want[i] + (1 - decays[s]) * now[i];
+            want[i] = s == 0 ? now[i] : decays[s] * want[i] + (1 - decays[s]) * now[i];
             if (!(fabs(got[i] - want[i]) <= 1e-6)) fail_msg("step %d: %g, expected %g", s, (double)got[i], want[i]);
-            if (decays[s] == 0) assert_true(got[i] == now[i]);
+            if (s == 0 || decays[s] == 0) assert_true(got[i] == now[i]);
         }
         values(m, "bn.running_mean", stat);
         values(ema, "bn.running_mean", mean_stat);
@@ -69,6 +69,42 @@ static void averages(void **state) {
     values(ema, "in.weight", got);
     assert_memory_equal(now, got, sizeof now);
     finish();
+}
+
+/* Two steps of training; built: with parameters before the average is made; begun: and an update before the first step;
+ * read: the average goes through a file between the two. */
+static void two_steps(bool built, bool begun, bool read, float got[6]) {
+    xt_seed(1);
+    xt_module *m = xt_module_new(net, NULL);
+    if (built) ok(xt_module_build(m, (xt_spec){XT_F32, {4, 2}}));
+    xt_module *ema = xt_ema(m);
+    xt_optimizer *opt = xt_sgd(m, .lr = 0.5);
+    if (begun) assert_true(xt_ema_update(ema, m, 0.9));
+    for (int s = 0; s < 2; s++) {
+        train(m, opt);
+        assert_true(xt_ema_update(ema, m, 0.9));
+        assert_true(xt_mark_step());
+        if (s || !read) continue;
+        ok(xt_save(ema, "ema.safetensors"));
+        xt_module_free(ema);
+        ema = xt_ema(m);
+        ok(xt_load(ema, "ema.safetensors"));
+        remove("ema.safetensors");
+    }
+    values(ema, "in.weight", got);
+    finish();
+}
+/* As AveragedModel's, the first update is a copy, whether there were parameters or not. */
+static void the_first_update(void **state) {
+    (void)state;
+    float later[6], built[6], begun[6], read[6];
+    two_steps(false, false, false, later);
+    two_steps(true, false, false, built);
+    two_steps(true, true, false, begun);
+    two_steps(true, false, true, read);
+    assert_memory_equal(later, built, sizeof later);
+    assert_memory_equal(read, built, sizeof read);
+    assert_memory_not_equal(begun, built, sizeof begun);
 }
 
 /* A decay that changes is data; so is 0. */
@@ -151,8 +187,8 @@ static void wrong(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(averages),   cmocka_unit_test(programs), cmocka_unit_test(later),
-        cmocka_unit_test(not_finite), cmocka_unit_test(wrong),
+        cmocka_unit_test(averages), cmocka_unit_test(the_first_update), cmocka_unit_test(programs),
+        cmocka_unit_test(later),    cmocka_unit_test(not_finite),       cmocka_unit_test(wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

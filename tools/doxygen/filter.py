@@ -394,11 +394,13 @@ def main(out):
     for name in headers.items:
         with open(os.path.join(out, "xtrain", name), "w", encoding="utf-8") as f:
             f.write("\n".join(header(headers, name)) + "\n")
-    with open(os.path.join(folder, "../xtrain.hpp"), encoding="utf-8") as f:
-        text = re.sub(r"\n  private:\n.*?(?=\n\};)", "", f.read(), flags=re.S)
-        cpp = told_by_c("\n".join(lines_of_cpp(text.split("\n"))))
-    with open(os.path.join(out, "xtrain.hpp"), "w", encoding="utf-8") as f:
-        f.write(cpp)
+    parts = sorted(name for name in os.listdir(folder) if name.endswith(".hpp"))
+    for name in ["xtrain.hpp"] + [os.path.join("xtrain", name) for name in parts]:
+        with open(os.path.join(folder, "..", name), encoding="utf-8") as f:
+            text = re.sub(r"\n  private:\n.*?(?=\n\};)", "", f.read(), flags=re.S)
+            cpp = told_by_c("\n".join(lines_of_cpp(text.split("\n"))))
+        with open(os.path.join(out, name), "w", encoding="utf-8") as f:
+            f.write(cpp)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,7 @@ typedef struct lazy_slot {
     const void *whole_of;
     xt_tensor grad;
     struct lazy_extremes *extremes; /* labels.h: what the host saw of its integers; NULL: nothing */
+    const ir_type *places_of; /* lazy_places_of */
     const struct lazy_layout *layout; /* how buf lies, and shall lie after the step */
     /* a parameter whose optimizer state is divided further than itself: how; else NULL */
     const struct lazy_layout *of_state;

@@ -139,6 +139,18 @@ void lazy_bounds_forget(const ir_block *body) {
     if (c) c->n_bounds_sites = n;
 }
 
+void lazy_note_places(xt_tensor t, const ir_type *of) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
+    if (s && !s->failed) s->places_of = of;
+}
+
+const ir_type *lazy_places_of(xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    const lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
+    return s ? s->places_of : NULL;
+}
+
 bool lazy_index_fits(const xt_src *src, const char *what, int64_t count, bool from_end, ir_value *index) {
     return lazy_labels_fit(&(lazy_classes){.what = what,
                                            .src = src_intern(src),
@@ -158,9 +170,10 @@ bool lazy_lengths_fit(const xt_src *src, const char *what, int64_t entries, ir_v
 
 bool lazy_labels_fit(const lazy_classes *classes, ir_value *labels) {
     lazy_ctx *c = lazy_ctx_get();
-    if (c) record_bounds(c, classes, labels);
     const lazy_slot *s = NULL;
     lazy_classes known = *classes;
+    known.what = intern_text(intern(classes->what)); /* asked again when the call that named itself is long over */
+    if (c) record_bounds(c, &known, labels);
     known.least = INT64_MIN, known.most = INT64_MAX;
     for (const ir_value *v = labels; c && v; v = v->def->in[0])
         if ((s = slot_behind(c, v)) || !v->def || !keeps_values(v->def, &known)) break;

@@ -34,7 +34,7 @@ void lazy_extremes_release(lazy_extremes *e);
 void lazy_note_extremes(xt_tensor t, lazy_extremes *e); /* takes e over; NULL: nothing */
 
 typedef struct lazy_classes {
-    const char *what; /* "xt_cross_entropy"; kept */
+    const char *what; /* "xt_cross_entropy" */
     src_id src;
     bool places; /* of an axis that an op reads or writes at; else classes of a loss, or: */
     bool lengths; /* how many of an axis's count - 1 entries belong to a sequence */
