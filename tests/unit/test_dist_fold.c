@@ -29,7 +29,7 @@ static void shown(const char *const *lines, const char *want) {
     int pipe_[2], err = dup(STDERR_FILENO);
     char got[4096];
     output_fold_ranks(RANKS);
-    for (int r = 0; r < RANKS; r++) output_open(&s[r], -1, STDERR_FILENO, r, -1);
+    for (int r = 0; r < RANKS; r++) output_open(&s[r], -1, STDERR_FILENO, r, true, -1);
     for (; *lines; lines++) {
         const char *text = *lines + 2;
         if (**lines == '-') { /* a moment passes: what waits is shown */
