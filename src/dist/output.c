@@ -60,7 +60,8 @@ bool output_write(int fd, const char *p, size_t n) {
             poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
             continue;
         }
-        if (wrote < 0 && errno == EPIPE) return false; /* nobody listens any more; the ranks go on */
+        /* nobody listens any more, or none ever did; the ranks go on */
+        if (wrote < 0 && (errno == EPIPE || errno == EBADF)) return false;
         if (wrote <= 0) {
             tell_lost(fd, wrote < 0 ? errno : ENOSPC);
             return false;

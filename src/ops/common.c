@@ -225,7 +225,7 @@ bool ops_axes(const xt_src *src, const char *what, const ir_type *t, xt_list axe
     for (size_t i = 0; i < *n; i++) {
         ops_text shape;
         int64_t a = axes.v[i] >= INT32_MIN && axes.v[i] <= INT32_MAX ? axes.v[i] : INT32_MAX;
-        if (*n > t->rank) {
+        if (*n > t->rank && t->rank > 0) {
             *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: %d axes for %s", what, axes.n, ops_shape(t, &shape));
             return false;
         }
