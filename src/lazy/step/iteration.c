@@ -160,6 +160,7 @@ static bool is_others(const lazy_iteration *it, const lazy_updater *u) {
 static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool moved, src_id again) {
     size_t calls;
     if (is_others(it, u) || lazy_draw_step_given()) return;
+    bool fresh = !lazy_has_ended(it);
     it->n_marked = 0;
     if (!lazy_iteration_learn(c, it, u, moved, &calls)) {
         if (it->flows) tell_flows(again);
@@ -169,7 +170,8 @@ static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool m
     lazy_came_round(calls);
     bool known = ends_by_itself(it, it->by);
     it->by->ends_in = it->loop;
-    for (size_t i = 0; i < c->n_step_slots; i++) c->slots[c->step_slots[i]].before_loop = true;
+    /* of an update that is known already, what is here is of its iterations: a loop may learn in each of them */
+    for (size_t i = 0; i < c->n_step_slots && fresh; i++) c->slots[c->step_slots[i]].before_loop = true;
     if (!known) tell(it, again);
 }
 
