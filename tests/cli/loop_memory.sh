@@ -4,4 +4,4 @@
 root=$(cd "$(dirname "$0")/../.." && pwd)
 command -v python3 >/dev/null || { echo "no python3 here"; exit 77; }
 [ -n "${ASAN_BUILD:-}" ] && set -- "$@" -fsanitize=address,undefined
-"$root/tests/cli/loop_memory.py" "$BUILD" "$root/include" "$tmp/memory" "${LOOPS_FIRST:-1}" "${LOOPS:-40}" "${@:--O1}"
+"$root/tests/cli/loop_memory.py" "$BUILD" "$root/include" "$tmp/memory" "${LOOPS_FIRST:-1}" "${LOOPS:-60}" "${@:--O1}"

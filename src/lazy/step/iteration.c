@@ -405,7 +405,10 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     bool unsure = may_be_first || !lazy_beside_update(it, it->now) || !iteration_is_behind(it, it->now);
     if (ends ? unsure : learns) look(c, it);
     if (!ends) return;
-    bool is_first = !aside && iteration_places_have(&it->first, it->now) && !iteration_is_behind(it, it->now);
+    /* below an update that no iteration is known to have ended with: one under an `if` may be in the middle of it */
+    bool within = !lazy_has_ended(it) && lazy_below_last_update(it, it->now);
+    bool is_first =
+        !aside && !within && iteration_places_have(&it->first, it->now) && !iteration_is_behind(it, it->now);
     if (!is_first && !lazy_above_update(it, it->now)) return;
     /* in another loop's round it may stand below the update before */
     if (!is_first && !aside && it->now.path) lazy_note_first(it, it->now);
