@@ -13,7 +13,7 @@ import os, random, subprocess, sys
 build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])
 first, count, flags = int(sys.argv[4]), int(sys.argv[5]), sys.argv[6:] or ["-O1"]
 EARLY, LATE = 100, 200  # both a multiple of every period that an `if` has
-ASYNC = 3  # values of logs that are under way
+ASYNC = 16  # values of logs that are under way; what is kept too long is one an iteration at least
 MORE = 128  # what was there when the loop was met, and what lives until the next iteration has ended
 
 HEAD = """#include <stdio.h>
