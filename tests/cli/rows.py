@@ -4,17 +4,18 @@
 rows.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each even seed draws a loop without a trainer, out of passes over
 loaders, passes within a pass and left early, two loaders in turn, validations behind a pass, within one and left early,
 updates every few batches, files, and log calls at every place of it, each in some of its turns only; another one in
-which an optimizer steps several times a batch; and one over no loader that writes files in its iterations. Each odd one
-draws a fit and a test whose hooks log, some behind a pass of their own. It is written as C and run, and walked through
-here (`drawn_rows/`, a file a family). Every row of its metrics.csv must have the step, the epoch, the batch, the
-samples and the value that the walk has. What differs is printed with its seed, by which it is tried again;
-ROWS_SHOW=1 prints the C."""
+which an optimizer steps several times a batch; one over no loader that writes files in its iterations; and loops one
+behind the other that step two optimizers, in some iterations or all. Each odd one draws a fit and a test whose hooks
+log, some behind a pass of their own. It is written as C and run, and walked through here (`drawn_rows/`, a file a
+family). Every row of its metrics.csv must have the step, the epoch, the batch, the samples and the value that the walk
+has. What differs is printed with its seed, by which it is tried again; ROWS_SHOW=1 prints the C."""
 import csv, glob, os, random, re, shutil, subprocess, sys
 
 sys.dont_write_bytecode = True
 from drawn_rows.fits import Fit
 from drawn_rows.iterations import Bare, Several
 from drawn_rows.loops import Loop
+from drawn_rows.slots import Slots
 from drawn_rows.statements import Log
 
 build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])
@@ -87,6 +88,10 @@ for seed in range(first, first + count):
             Log.sites = 0
             drawn["%d_%s" % (seed, name)] = kind(random.Random(seed))
             text += drawn["%d_%s" % (seed, name)].write("%d_%s" % (seed, name))
+    for k in range(2):
+        name = "%d_slots%d" % (seed, k)
+        drawn[name] = Slots(random.Random(name))
+        text += drawn[name].write(name)
 text += "static void (*const loops[])(void) = {%s};\n" % ", ".join("loop_%s" % s for s in drawn)
 text += """int main(int argc, char **argv) {
     (void)argc;

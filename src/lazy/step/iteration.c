@@ -43,6 +43,7 @@ static void trace_cleared(lazy_ctx *c) {
     it->by = NULL;
     it->learned = it->beside = NULL;
     it->n_roots = it->n_calls = it->n_aside = it->n_looked = 0;
+    it->turned = SIZE_MAX;
     it->now = (iteration_place){0};
     it->n_flows = 0;
 }
@@ -54,6 +55,8 @@ static void freed(lazy_ctx *c) {
     base_free(it->first.at);
     base_free(it->behind);
     base_free(it->ended.at);
+    base_free(it->stepped.at);
+    base_free(it->followed.at);
     base_free(it->differentiated.at);
     base_free(it->roots);
     base_free(it->calls);
@@ -122,6 +125,7 @@ static lazy_iteration *iteration_of(lazy_ctx *c) {
     c->iteration = base_calloc(1, sizeof *c->iteration);
     if (!c->iteration) return NULL;
     c->iteration->loop = 1;
+    c->iteration->turned = SIZE_MAX;
     atomic_store_explicit(&lazy_calls_watched, true, memory_order_relaxed);
     lazy_attend(c, &guest);
     return c->iteration;
@@ -160,16 +164,18 @@ static bool is_others(const lazy_iteration *it, const lazy_updater *u) {
 static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool moved, src_id again) {
     size_t calls;
     if (is_others(it, u) || lazy_draw_step_given()) return;
+    bool fresh = !lazy_has_ended(it);
     it->n_marked = 0;
     if (!lazy_iteration_learn(c, it, u, moved, &calls)) {
         if (it->flows) tell_flows(again);
         return;
     }
     it->learned = u;
-    lazy_came_round(calls);
+    if (u->loop_step == c->loop_steps.of_thread) lazy_came_round(calls); /* else the step is another already */
     bool known = ends_by_itself(it, it->by);
     it->by->ends_in = it->loop;
-    for (size_t i = 0; i < c->n_step_slots; i++) c->slots[c->step_slots[i]].before_loop = true;
+    /* of an update that is known already, what is here is of its iterations: a loop may learn in each of them */
+    for (size_t i = 0; i < c->n_step_slots && fresh; i++) c->slots[c->step_slots[i]].before_loop = true;
     if (!known) tell(it, again);
 }
 
@@ -207,20 +213,48 @@ static void part(lazy_ctx *c, lazy_iteration *it) {
 
 /* Loops one behind the other, of optimizers that were made beforehand. The first update behind one that iterations are
  * known to end with is of the same iteration, or of another loop. Which, is told by the next update of an optimizer
- * that has stepped meanwhile: the loop is the same where one of before comes back to where it was. */
+ * that has stepped meanwhile: the loop is the same where one of before comes back to where it was, and so it is from
+ * then on. */
 static void part_loops(lazy_ctx *c, lazy_iteration *it, lazy_updater *u, src_id at) {
     bool came = (it->by && u->step == c->step) || (u->nth && u->loop_step == c->loop_steps.of_thread);
     if (it->beside && came) {
-        if (u->nth >= it->beside->nth || has_moved(it, u, at)) part(c, it);
+        iteration_place now = place_of_update(it, at);
+        bool came_back = lazy_has_ended_with(it, now) && lazy_above_last_update(it, now);
+        if (u->nth >= it->beside->nth || (has_moved(it, u, at) && !came_back))
+            part(c, it);
+        else if (!lazy_note_followed(it, (iteration_place){it->beside->at, it->beside->path}))
+            lazy_fail(status_oom(sizeof(iteration_place), "where an optimizer steps"));
         it->beside = NULL;
     }
     bool behind = it->last_by && it->last_by != u && lazy_has_ended(it) && loop_step_goes_on(c);
-    if (!it->beside && behind && (!is_again(c, it, u) || is_others(it, u))) {
+    bool known = lazy_has_followed(it, place_of_update(it, at));
+    if (!it->beside && behind && !known && (!is_again(c, it, u) || is_others(it, u))) {
         it->beside = u;
         it->beside_calls = it->by ? lazy_calls_behind(it) : 0;
     }
     /* it may be the first one of another loop, in the middle of whose iterations it stands */
     if ((it->beside || u->nth < it->parted) && !lazy_has_ended_with(it, place_of_update(it, at))) u->ends_in = 0;
+}
+
+/* The iteration is over, in the middle of a step: what noted calls before number `calls` have logged is of that one,
+ * and any optimizer's next update is a step of the loop's, or of another loop's. */
+static void end_loop_step(lazy_ctx *c, lazy_iteration *it, size_t calls) {
+    if (!loop_step_goes_on(c)) return;
+    lazy_came_round(calls);
+    it->beside = NULL;
+    c->loop_steps.over = true;
+    c->loop_steps.before = lazy_loop_steps_recorded();
+}
+
+/* The program has come back to above the latest update, and steps now where the loop's newest step has not: the next
+ * iteration's first update is of another optimizer than the first one's (one under an `if`, two in turns). One place
+ * that steps several optimizers is a loop over networks within an iteration. */
+static void turn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, iteration_place at) {
+    bool same = u->loop_step == c->loop_steps.of_thread || lazy_has_stepped(it, at);
+    if (it->by && it->turned != SIZE_MAX && !same) end_loop_step(c, it, it->turned);
+    bool begins = !loop_step_goes_on(c) || u->loop_step == c->loop_steps.of_thread;
+    if (begins) it->stepped.n = 0;
+    if (!lazy_note_stepped(it, at)) lazy_fail(status_oom(sizeof at, "where an optimizer steps"));
 }
 
 bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
@@ -236,8 +270,11 @@ bool lazy_update_begin(const xt_src *src, const char *what, lazy_updater *u) {
         it->n_followed = 0;
     else if (it->by && !ends_by_itself(it, it->by) && it->n_followed < FOLLOWED)
         it->n_followed++;
-    if (again && !c->replay_log) learn(c, it, u, moved, src_intern(src));
+    /* else the loop's newest step began with another optimizer, between its last update and this one */
+    bool shows = u->loop_step == c->loop_steps.of_thread || it->turned != SIZE_MAX;
+    if (again && shows && !c->replay_log) learn(c, it, u, moved, src_intern(src));
     if (is_next) it->parted = it->n_updates + 1;
+    if (!c->replay_log && !lazy_draw_step_given()) turn(c, it, u, place_of_update(it, src_intern(src)));
     u->n_slots = c->n_step_slots;
     u->n_calls = it->n_calls;
     if (!again || !c->replay_log) return true;
@@ -262,6 +299,7 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
     u->path = it->last_update.path;
     u->nth = ++it->n_updates;
     it->updated = true;
+    it->turned = SIZE_MAX;
     c->used.updates++;
     c->used.updated_at = src_intern(src);
     it->op = c->b.block->last;
@@ -275,16 +313,6 @@ void lazy_update_end(const xt_src *src, lazy_updater *u) {
 /* The iteration's last update is done, and a boundary may come before the call that asks. */
 static bool may_end(const lazy_ctx *c) {
     return !c->replay_log && !c->loop && !c->in_boundary && !lazy_draw_step_given() && !lazy_inside();
-}
-
-/* The iteration is over, in the middle of a step: what noted calls before number `calls` have logged is of that one,
- * and any optimizer's next update is a step of the loop's, or of another loop's. */
-static void end_loop_step(lazy_ctx *c, lazy_iteration *it, size_t calls) {
-    if (!loop_step_goes_on(c)) return;
-    lazy_came_round(calls);
-    it->beside = NULL;
-    c->loop_steps.over = true;
-    c->loop_steps.before = lazy_loop_steps_recorded();
 }
 
 /* That was its last. */
@@ -318,7 +346,7 @@ static void begin_anew(lazy_ctx *c, lazy_iteration *it, bool over) {
     it->steps_before = c->loop_steps.of_thread;
     it->n_early = it->n_both = 0;
     it->n_followed = it->n_marked = 0;
-    it->early.n = it->first.n = it->ended.n = it->n_behind = it->differentiated.n = it->carried.n = 0;
+    it->early.n = it->first.n = it->ended.n = it->followed.n = it->n_behind = it->differentiated.n = it->carried.n = 0;
 }
 
 void lazy_updater_begin(lazy_updater *u) {
@@ -402,8 +430,14 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     /* what functions of the program's own do on one line may be on both sides of the update */
     bool unsure = may_be_first || !lazy_beside_update(it, it->now) || !iteration_is_behind(it, it->now);
     if (ends ? unsure : learns) look(c, it);
-    if (!ends) return;
-    bool is_first = !aside && iteration_places_have(&it->first, it->now) && !iteration_is_behind(it, it->now);
+    if (!ends) {
+        if (it->turned == SIZE_MAX && lazy_above_update(it, it->now)) it->turned = it->n_calls;
+        return;
+    }
+    /* below an update that no iteration is known to have ended with: one under an `if` may be in the middle of it */
+    bool within = !lazy_has_ended(it) && lazy_below_last_update(it, it->now);
+    bool is_first =
+        !aside && !within && iteration_places_have(&it->first, it->now) && !iteration_is_behind(it, it->now);
     if (!is_first && !lazy_above_update(it, it->now)) return;
     /* in another loop's round it may stand below the update before */
     if (!is_first && !aside && it->now.path) lazy_note_first(it, it->now);

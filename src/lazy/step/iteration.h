@@ -23,6 +23,10 @@ bool lazy_above_last_update(const lazy_iteration *it, iteration_place p);
 
 bool lazy_note_early(lazy_iteration *it, iteration_place p); /* false without memory */
 bool lazy_note_first(lazy_iteration *it, iteration_place p); /* an iteration has begun there */
+bool lazy_note_stepped(lazy_iteration *it, iteration_place p); /* an update of the loop's newest step */
+bool lazy_has_stepped(const lazy_iteration *it, iteration_place p);
+bool lazy_note_followed(lazy_iteration *it, iteration_place p); /* behind an update that ends other iterations */
+bool lazy_has_followed(const lazy_iteration *it, iteration_place p);
 bool lazy_is_same_call(iteration_place a, iteration_place b); /* or one that the compiler has copied it to */
 bool lazy_has_ended_with(const lazy_iteration *it, iteration_place update);
 bool lazy_has_ended(const lazy_iteration *it); /* the last update is known to be the last of iterations */
@@ -64,6 +68,7 @@ struct lazy_iteration {
     size_t n_aside, cap_aside;
     lazy_looked *looked;
     size_t n_looked, cap_looked;
+    size_t turned; /* noted calls before the first call above the latest update, of those since; SIZE_MAX: none came */
     iteration_place now; /* the latest call that entries told of */
     const void *returns_to;
     const char *what;
@@ -86,6 +91,8 @@ struct lazy_iteration {
         iteration_place at, update;
     } * behind;
     size_t n_behind, cap_behind;
+    iteration_places stepped; /* the updates of the loop's newest step */
+    iteration_places followed; /* updates of an iteration that come behind one that ends others */
     iteration_places ended; /* the updates that an iteration is known to have ended with */
     iteration_places differentiated; /* of what backward passes went through, lines alone */
     size_t n_both; /* tensors of lines that are both, between an update and the next iteration, at most */

@@ -55,6 +55,14 @@ bool lazy_note_first(lazy_iteration *it, iteration_place p) {
     return add_place(&it->first, p);
 }
 
+bool lazy_note_stepped(lazy_iteration *it, iteration_place p) {
+    return add_place(&it->stepped, p);
+}
+
+bool lazy_note_followed(lazy_iteration *it, iteration_place p) {
+    return add_place(&it->followed, p);
+}
+
 static bool was_early(const lazy_iteration *it, iteration_place p) {
     for (size_t i = 0; p.path && i < it->early.n; i++)
         if (it->early.at[i].path == p.path) return true;
@@ -91,6 +99,20 @@ bool lazy_is_same_call(iteration_place a, iteration_place b) {
     return copies;
 }
 
+static bool have_call(const iteration_places *l, iteration_place p) {
+    for (size_t i = 0; i < l->n; i++)
+        if (lazy_is_same_call(l->at[i], p)) return true;
+    return false;
+}
+
+bool lazy_has_stepped(const lazy_iteration *it, iteration_place p) {
+    return have_call(&it->stepped, p);
+}
+
+bool lazy_has_followed(const lazy_iteration *it, iteration_place p) {
+    return have_call(&it->followed, p);
+}
+
 /* Of the last update, too: what is behind one may be in front of another (loops one after the other). */
 bool iteration_is_behind(const lazy_iteration *it, iteration_place p) {
     for (size_t i = 0; i < it->n_behind; i++)
@@ -117,9 +139,7 @@ bool lazy_note_ended(lazy_iteration *it) {
 }
 
 bool lazy_has_ended_with(const lazy_iteration *it, iteration_place update) {
-    for (size_t i = 0; i < it->ended.n; i++)
-        if (lazy_is_same_call(it->ended.at[i], update)) return true;
-    return false;
+    return have_call(&it->ended, update);
 }
 
 bool lazy_has_ended(const lazy_iteration *it) {
