@@ -479,7 +479,7 @@ void lazy_updater_begin(lazy_updater *u);
 void lazy_updater_forget(const lazy_updater *u);
 /* A call of a module by the program itself: true, and then lazy_forward_ends follows it. */
 bool lazy_forward_begins(const xt_src *src);
-void lazy_forward_ends(void);
+void lazy_forward_ends(int n_out, const xt_tensor *out);
 /* Some loop may end its steps so: entries tell of each call before it begins, and of the address that it returns to. */
 extern atomic_bool lazy_calls_watched;
 void lazy_call_begins(const char *what, const xt_src *src, const void *returns_to);

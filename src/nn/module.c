@@ -183,7 +183,7 @@ static bool pass(const xt_src *src, xt_module *m, const xt_tensor *in, xt_tensor
     if (kept) memcpy(out, places.at, (size_t)n_out * sizeof *out);
     lazy_places_close(&places);
     m->root->depth--;
-    if (outermost) lazy_forward_ends();
+    if (outermost) lazy_forward_ends(kept ? n_out : 0, out);
     nn_first_pass_ended(m->root);
     nn_wishes_check(m->root);
     return kept;

@@ -178,6 +178,61 @@ static void what_lives_on(void **state) {
     assert_true(got.executions >= STEPS - 2);
 }
 
+/* An outer loop makes tensors in front of an inner one, and reads them behind it: `returns` of a batch alone (0), of
+ * what was computed (1), or, with no_grad's forward of a module, in a loop of one line (2). */
+static int shape_of_loops;
+static void loops_in_a_loop(result *r, bool marked) {
+    enum { ROUNDS = 6, POLICY = 3, VALUE = 4 };
+    xt_module *policy = xt_module_new(net, NULL), *value = xt_module_new(net, NULL);
+    xt_optimizer *op = xt_sgd(policy, .lr = 0.1), *ov = xt_sgd(value, .lr = 0.1);
+    for (int round = 0; round < ROUNDS; round++) {
+        xt_tensor x = batch(round), returns = xt_sum_axes(batch(round + 9), 1, .keepdim = true);
+        xt_no_grad_begin();
+        xt_tensor before = xt_forward(value, x), advantage = xt_minus(returns, before);
+        if (shape_of_loops == 1) returns = xt_add(advantage, xt_mul(before, 0.5));
+        xt_no_grad_end();
+        if (marked) xt_keep(x), xt_keep(returns), xt_keep(advantage), xt_keep(before);
+        for (int k = 0; k < POLICY; k++) {
+            xt_zero_grad(op);
+            xt_backward(xt_neg(xt_mean(xt_mul(xt_forward(policy, x), advantage))));
+            xt_optimizer_step(op);
+            end(marked);
+        }
+        if (shape_of_loops == 2)
+            for (int k = 0; k < VALUE; k++, xt_zero_grad(ov),
+                     xt_backward(xt_mean(xt_square(xt_minus(xt_forward(value, x), returns)))), xt_optimizer_step(ov),
+                     end(marked)) {
+            }
+        for (int k = 0; k < VALUE && shape_of_loops != 2; k++) {
+            xt_tensor loss = xt_mean(xt_square(xt_minus(xt_forward(value, x), returns)));
+            xt_zero_grad(ov);
+            xt_backward(loss);
+            xt_optimizer_step(ov);
+            end(marked);
+        }
+        note(r, xt_item(xt_mean(xt_mul(before, returns))));
+        if (marked) xt_drop(x), xt_drop(returns), xt_drop(advantage), xt_drop(before);
+    }
+    weights_of(r, policy);
+    weights_of(r, value);
+    xt_module_free(policy);
+    xt_module_free(value);
+    xt_optimizer_free(op);
+    xt_optimizer_free(ov);
+}
+
+static void what_an_outer_loop_made(void **state) {
+    (void)state;
+    for (shape_of_loops = 0; shape_of_loops < 3; shape_of_loops++) {
+        result want = run(loops_in_a_loop, true), got = run(loops_in_a_loop, false);
+        assert_int_equal(want.n, got.n);
+        int i = other_number(want.n, want.numbers, got.numbers);
+        if (i >= 0)
+            fail_msg("%d: number %d is %.9g, with xt_keep and xt_mark_step %.9g", shape_of_loops, i, got.numbers[i],
+                     want.numbers[i]);
+    }
+}
+
 /* The same optimizer twice on purpose: each update is a step then. */
 static void twice_a_round(result *r, bool marked) {
     xt_module *m = xt_module_new(net, NULL);
@@ -273,6 +328,7 @@ int main(void) {
         cmocka_unit_test(accumulation),
         cmocka_unit_test(two_optimizers),
         cmocka_unit_test(what_lives_on),
+        cmocka_unit_test(what_an_outer_loop_made),
         cmocka_unit_test(two_updates_are_two_steps),
         cmocka_unit_test(gradients_through_all),
         cmocka_unit_test(in_a_compiled_function),

@@ -49,6 +49,8 @@ typedef struct lazy_slot {
     bool of_update; /* an optimizer has made it in its step */
     bool of_loop; /* a loop of the library's goes on to use it in this step of its own (within.h) */
     bool before_loop; /* it was there when a loop without boundaries was met (iteration.c) */
+    src_id given_at; /* the program's call of a module, of whose function it is a result; 0: of none */
+    bool in_front; /* of an inner loop without boundaries, whose steps it outlives (iteration.c) */
     lazy_role role;
     const ir_type *type;
     ir_value *value, *leaf;

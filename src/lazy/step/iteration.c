@@ -9,7 +9,8 @@
  *  1. what was recorded or made behind the update, for it may be the next iteration's;
  *  2. losses that xt_backward was called for, until the next iteration has ended;
  *  3. tensors that have a buffer, while each iteration reads them, and those that were there before the loop;
- *  4. what a line made that the second iteration took over from the first (a hidden state).
+ *  4. what a line made that the second iteration took over from the first (a hidden state);
+ *  5. of an inner loop's steps, what the outer one made in front of it, until the same line makes it anew.
  *
  * Not ended are: steps whose boundaries a trainer sets, compiled step functions (a second step of an optimizer is an
  * error there), and loops in which gradients flow from one iteration into the one before. */
@@ -19,6 +20,7 @@
 enum {
     MARKED = 3, /* after so many steps a loop is known to have boundaries, and nothing is looked at any more */
     LOOKED_EARLY = 512, /* so many calls in front of the first update are */
+    MET = 4096, /* so many calls of a step are remembered */
     FOLLOWED = 64, /* so often in a row an update was none of those that end a step, and another one has followed */
 };
 
@@ -42,7 +44,7 @@ static void trace_cleared(lazy_ctx *c) {
     if (it->by && !ends_by_itself(it, it->by) && it->n_marked < MARKED && !it->goes_on) it->n_marked++;
     it->by = NULL;
     it->learned = it->beside = NULL;
-    it->n_roots = it->n_calls = it->n_aside = it->n_looked = 0;
+    it->n_roots = it->n_calls = it->n_aside = it->n_looked = it->n_met = 0;
     it->turned = SIZE_MAX;
     it->now = (iteration_place){0};
     it->n_flows = 0;
@@ -62,6 +64,7 @@ static void freed(lazy_ctx *c) {
     base_free(it->calls);
     base_free(it->aside);
     base_free(it->looked);
+    base_free(it->met);
     base_free(it);
     c->iteration = NULL;
 }
@@ -77,19 +80,63 @@ static bool keep(lazy_ctx *c, uint32_t index, src_id at) {
     return VEC_PUSH(c->requests, c->n_requests, c->cap_requests, q);
 }
 
+/* The line of the loop that has made it. */
+static src_id made_at(const lazy_slot *s) {
+    return s->given_at ? s->given_at : s->src;
+}
+
+static bool is_made_anew(const lazy_ctx *c, src_id line) {
+    for (size_t i = 0; i < c->n_step_slots; i++) {
+        const lazy_slot *s = &c->slots[c->step_slots[i]];
+        if (s->in_front && s->step == c->step && made_at(s) == line) return true;
+    }
+    return false;
+}
+
+/* Of step slots [begin, end) all but what modules computed on the way to their results. */
+static void mark(lazy_ctx *c, const lazy_iteration *it, size_t begin, size_t end) {
+    for (size_t i = begin, k = 0; i < end && i < c->n_step_slots; i++) {
+        lazy_slot *s = &c->slots[c->step_slots[i]];
+        while (k < it->n_calls && it->calls[k].end <= i) k++;
+        bool within = k < it->n_calls && it->calls[k].begin <= i;
+        if (s->live && s->step == c->step && (!within || s->given_at)) s->in_front = true;
+    }
+}
+
+/* What this step had made when the call that is under way, with which the next iteration begins, first came: an outer
+ * loop has made it in front of this one, and may read it behind. Where the step holds what is now known to be several
+ * iterations, so has it what came since an update and in front of the last of them. */
+static void mark_front(lazy_ctx *c, const lazy_iteration *it) {
+    size_t n = it->n_met - (it->n_met && !it->met_again), first = 0;
+    while (first < n && it->met[first].line != it->now.line) first++;
+    if (first == n) return;
+    mark(c, it, 0, it->met[first].slots);
+    size_t last = n - 1;
+    while (it->met[last].line != it->now.line) last--;
+    size_t begin = last;
+    while (begin > first && it->met[begin - 1].updates == it->met[last].updates) begin--;
+    if (it->learned) mark(c, it, it->met[begin].slots, it->met[last].slots);
+    for (size_t i = 0; i < c->n_step_slots; i++) {
+        lazy_slot *s = &c->slots[c->step_slots[i]];
+        if (s->in_front && s->step != c->step && is_made_anew(c, made_at(s))) s->in_front = false;
+    }
+}
+
 /* `ours`: the step ends here because the next iteration begins. */
 static void keep_tensors(lazy_ctx *c, const lazy_iteration *it, bool ours) {
     bool ok = true;
+    if (ours) mark_front(c, it);
     for (size_t i = 0; i < c->n_step_slots && ok; i++) {
         lazy_slot *s = &c->slots[c->step_slots[i]];
         if (!s->live || s->persistent || s->failed || s->outlives_step) continue;
         bool behind = i >= it->n_slots;
-        if (s->value &&
-            (s->is_loss || (ours && (behind || iteration_places_have(&it->carried, (iteration_place){s->src, 0})))))
+        if (s->value && (s->is_loss || (ours && (behind || s->in_front ||
+                                                 iteration_places_have(&it->carried, (iteration_place){s->src, 0})))))
             ok = keep(c, c->step_slots[i], it->by->at);
         else if (s->buf && !s->value)
-            s->outlives_step = ours && (behind || s->before_loop || s->leaf || s->buf->info.role == LAZY_BATCH ||
-                                        (s->is_loss && s->buf->info.step + LAZY_FILES >= c->step));
+            s->outlives_step =
+                ours && (behind || s->before_loop || s->in_front || s->leaf || s->buf->info.role == LAZY_BATCH ||
+                         (s->is_loss && s->buf->info.step + LAZY_FILES >= c->step));
     }
     if (!ok) lazy_fail(status_oom(sizeof(lazy_request), "the tensors of an iteration"));
 }
@@ -382,11 +429,21 @@ static bool is_aside(const lazy_ctx *c, lazy_iteration *it) {
     return now;
 }
 
+/* Where the program was in this step, in front of an update: without memory nothing is known to be in front of a loop.
+ */
+static void meet(const lazy_ctx *c, lazy_iteration *it, src_id line) {
+    it->met_again = it->n_met && it->met[it->n_met - 1].line == line;
+    if (it->met_again) return;
+    lazy_met m = {line, c->n_step_slots, it->n_updates};
+    if (it->n_met == MET || !VEC_PUSH(it->met, it->n_met, it->cap_met, m)) it->n_met = 0;
+}
+
 static void end_iteration(lazy_ctx *c, lazy_iteration *it, const char *what, const xt_src *src) {
     lazy_end_if_unseen(what, src);
     if (!lazy_note_ended(it)) lazy_fail(status_oom(sizeof it->last_update, "where an iteration ends"));
     keep_tensors(c, it, true); /* before observers record */
     lazy_end_step(c, LAZY_ITERATION, src, 0);
+    meet(c, it, src_intern(src)); /* the next one begins with it */
     lazy_end_if_lost(what, src);
 }
 
@@ -413,6 +470,7 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     it->now = (iteration_place){src_intern(src), 0};
     it->returns_to = returns_to;
     it->what = what;
+    meet(c, it, it->now.line);
     if (!it->by) {
         if (it->updated && it->goes_on) {
             look(c, it);
@@ -501,12 +559,16 @@ bool lazy_forward_begins(const xt_src *src) {
     return note_call(src, true) != SIZE_MAX;
 }
 
-void lazy_forward_ends(void) {
+void lazy_forward_ends(int n_out, const xt_tensor *out) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_iteration *it = c ? c->iteration : NULL;
     for (size_t i = it ? it->n_calls : 0; i-- > 0;) {
         if (it->calls[i].end != SIZE_MAX) continue;
         it->calls[i].end = c->n_step_slots;
+        for (int k = 0; k < n_out; k++) {
+            lazy_slot *s = lazy_slot_of(c, out[k]);
+            if (s) s->given_at = it->calls[i].at.line;
+        }
         return;
     }
 }

@@ -46,6 +46,13 @@ typedef struct lazy_looked {
     size_t slots;
 } lazy_looked;
 
+/* A call, and how many step slots and updates there were in front of it. */
+typedef struct lazy_met {
+    src_id line;
+    size_t slots;
+    int64_t updates;
+} lazy_met;
+
 struct lazy_iteration {
     /* of the trace */
     lazy_updater *by; /* the latest update; NULL: none */
@@ -68,6 +75,9 @@ struct lazy_iteration {
     size_t n_aside, cap_aside;
     lazy_looked *looked;
     size_t n_looked, cap_looked;
+    lazy_met *met; /* the calls of the step, those on one line behind each other as one */
+    size_t n_met, cap_met;
+    bool met_again; /* the call that is under way is of the last of them */
     size_t turned; /* noted calls before the first call above the latest update, of those since; SIZE_MAX: none came */
     iteration_place now; /* the latest call that entries told of */
     const void *returns_to;
