@@ -74,7 +74,8 @@ int fit_init_open(const char *command, fit_options *o, const model **out) {
     if (o->lora && !parse_lora(o->lora, &o->lora_opts, why, sizeof why)) return usage(command, why);
     xt_status s = model_folder_read(o->model, o->init, &o->of_model, &folder);
     if (s) return cli_fail_status(command, s);
-    if (folder.bits && (o->weights ? weight_bits != folder.bits : !fit_adapts(o))) {
+    bool trains = strcmp(command, "fit") == 0;
+    if (folder.bits && (o->weights ? weight_bits != folder.bits : trains && !fit_adapts(o))) {
         snprintf(why, sizeof why,
                  o->weights ? "%.400s has weights of int%d, --weights asks for others"
                             : "%.400s has weights of int%d, which are not trained themselves; add --lora r=8",

@@ -97,12 +97,11 @@ xt_status gpt2_load(xt_module *net, const char *path) {
             xt_load_report r;
             xt_status s = xt_load_with(net, path, .strict = XT_OFF, .prefix = prefixes[p],
                                        .transposed = hugging ? conv1d : NULL, .report = &r);
-            if (!s && r.missing)
-                s = xt_status_new(XT_NOT_FOUND, "%s: %d of the model's tensors are missing, %.*s the first", path,
-                                  r.missing, (int)strcspn(r.names + 2, "\n"), r.names + 2);
-            if (!s) {
+            bool whole = !s && !r.missing;
+            if (!s) s = model_check_loaded(path, &r);
+            if (whole) {
                 xt_status_free(first);
-                return NULL;
+                return s;
             }
             if (first)
                 xt_status_free(s);

@@ -153,7 +153,5 @@ xt_status llama_load(xt_module *net, const char *path) {
     xt_load_report r;
     if (xt_module_tensors(net) == 0) XT_TRY(xt_module_build(net, (xt_spec){XT_I64, {1, 1}}));
     XT_TRY(xt_load_with(net, path, .strict = XT_OFF, .report = &r));
-    if (!r.missing) return NULL;
-    return xt_status_new(XT_NOT_FOUND, "%s: %d of the model's tensors are missing, %.*s the first", path, r.missing,
-                         (int)strcspn(r.names + 2, "\n"), r.names + 2);
+    return model_check_loaded(path, &r);
 }

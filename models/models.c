@@ -146,3 +146,18 @@ xt_status model_pending_error(void) {
     xt_clear_error();
     return s;
 }
+
+xt_status model_check_loaded(const char *path, const xt_load_report *r) {
+    const char *first = r->names[0] ? r->names + 2 : "";
+    if (r->missing)
+        return xt_status_new(XT_NOT_FOUND, "%s: %d of the model's tensors are missing, %.*s the first", path,
+                             r->missing, (int)strcspn(first, "\n"), first);
+    const char *adapter = r->unexpected ? strstr(r->names, ".lora_A.weight") : NULL;
+    if (!adapter) return NULL;
+    while (adapter > r->names && adapter[-1] != ' ') adapter--;
+    return xt_status_new(XT_FAILED_PRECONDITION,
+                         "%s holds adapters of LoRA (%.*s), which this would leave out: xtrain validate --ckpt and "
+                         "fit --resume take them, and xtrain fit --output DIR writes them as a folder of their own, "
+                         "which --adapter reads and xtrain convert MODEL TUNED --merge DIR adds to the weights",
+                         path, (int)strcspn(adapter, "\n"), adapter);
+}

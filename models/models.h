@@ -72,6 +72,9 @@ xt_status model_take_error(void);
 /* The end of a pass, and its error as above. It is looked at before the step ends: one that nobody has looked at ends
  * the program then, and a server goes on. */
 xt_status model_end_step(void);
+/* Of a file that was loaded with .strict off: the model must have all its tensors, and adapters of LoRA's, which only
+ * what was given --lora has, must not be left out in silence. */
+xt_status model_check_loaded(const char *path, const xt_load_report *r);
 xt_status model_pending_error(void); /* what a call that gives no status has failed of; it is forgotten */
 
 #endif

@@ -274,7 +274,5 @@ xt_status t5_load(const t5_config *c, xt_module *net, const char *path) {
     xt_load_report r;
     if (xt_module_tensors(net) == 0) XT_TRY(t5_build(c, net));
     XT_TRY(xt_load_with(net, path, .strict = XT_OFF, .report = &r));
-    if (!r.missing) return NULL;
-    return xt_status_new(XT_NOT_FOUND, "%s: %d of the model's tensors are missing, %.*s the first", path, r.missing,
-                         (int)strcspn(r.names + 2, "\n"), r.names + 2);
+    return model_check_loaded(path, &r);
 }

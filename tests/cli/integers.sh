@@ -199,6 +199,19 @@ failed() { # text arguments...: not of their form
     run "$@"
     check "$* fails" [ "$?$(grep -c -- "$said" out)" = 11 ]
 }
+run validate gpt2 --init gpt2-int8-kept --data notes.txt --batch 4 --seq 16
+check "integers are judged without adapters" [ $? = 0 ]
+sizes="$(python3 -c 'import json
+c = json.load(open("gpt2/config.json"))
+print(*(f"--{n} {c[k]}" for n, k in
+        dict(layers="n_layer", width="n_embd", heads="n_head", context="n_positions").items()))')"
+run fit gpt2 --init gpt2 --data notes.txt --batch 4 --seq 16 --steps 2 --lora r=2 --sample 0 --ckpt adapted
+check "a checkpoint with adapters" [ $? = 0 ]
+# shellcheck disable=SC2086
+for reader in "generate gpt2 --ckpt adapted --prompt a $sizes" \
+    "fit gpt2 --load adapted/last.ckpt --data notes.txt --steps 1 --batch 4 --seq 16 --tokenizer gpt2 $sizes"; do
+    failed 'holds adapters of LoRA (h.0.*), which this would leave out' $reader
+done
 failed 'integers of 8 bits already' convert llama-int8-kept twice --weights int4
 failed 'has weights of int8; --weights int4' generate ./llama-int8-kept --prompt 丁 --weights int4
 sed 's/"quant_method":.*,/"quant_method": "gptq",/' llama-int8-kept/config.json >pieces/config.json
