@@ -7,8 +7,10 @@
  * In a loop without xt_next and xt_mark_step, forward, xt_backward, xt_optimizer_step, the step ends by itself: from
  * the third iteration on at its first call, so that what an iteration computes, assigns and logs behind its last update
  * is of its own step (XT_DEBUG=compile names the calls). More than an xt_mark_step there leaves alive: what was made
- * behind that update, the losses of the iteration, data from before the loop and data that each iteration reads, and
- * what iterations hand on to the next; xt_keep makes anything else outlive the iteration. An optimizer that is stepped
+ * behind that update, the losses of the iteration, data from before the loop and data that each iteration reads, what
+ * iterations hand on to the next, and of an inner loop's iterations what the outer one has made in front of it (a
+ * batch, returns, an answer under no_grad), until the same line makes it anew; xt_keep makes anything else outlive the
+ * iteration. An optimizer that is stepped
  * twice between boundaries makes two steps for that reason. Not so where gradients flow back from one iteration into
  * the one before, in the Trainer, and in evaluation (no gradients, or xt_eval behind the update): there xt_mark_step
  * ends it, and a loop of 500 reads in one step is told.

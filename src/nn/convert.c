@@ -9,6 +9,7 @@ typedef struct conversion {
     st_file *in;
     st_set *out;
     lora_file adapter; /* of .merge */
+    size_t outer; /* so much of its layers' names the file's do not have */
     size_t n; /* tensors that are written */
 } conversion;
 
@@ -44,9 +45,10 @@ static const lora_part *part_for(const conversion *c, const char *name) {
     static const char leaf[] = ".weight";
     size_t n = strlen(name), k = sizeof leaf - 1;
     if (n <= k || strcmp(name + n - k, leaf) != 0) return NULL;
-    for (size_t i = 0; i < c->adapter.n; i++)
-        if (strlen(c->adapter.parts[i].layer) == n - k && memcmp(c->adapter.parts[i].layer, name, n - k) == 0)
-            return &c->adapter.parts[i];
+    for (size_t i = 0; i < c->adapter.n; i++) {
+        const char *layer = c->adapter.parts[i].layer + c->outer;
+        if (strlen(layer) == n - k && memcmp(layer, name, n - k) == 0) return &c->adapter.parts[i];
+    }
     return NULL;
 }
 
@@ -56,20 +58,37 @@ static xt_status merge(conversion *c, const st_entry *e, nn_loaded *v) {
     return status_context(lora_merge(&c->adapter, p, v->type, v->data), "%s", c->o.merge);
 }
 
-/* Said before anything is written: a layer that the file does not have is an adapter of another model. */
+static xt_status find_weight(const conversion *c, const char *layer, const st_entry **out) {
+    str name = STR_INIT;
+    str_printf(&name, "%s.weight", layer);
+    bool failed = name.failed;
+    *out = failed ? NULL : st_find(c->in, str_cstr(&name));
+    str_free(&name);
+    return failed ? status_oom(64, layer) : NULL;
+}
+
+/* Said before anything is written: a layer that the file does not have is an adapter of another model. Files have a
+ * model's names with the part that its head puts in front of them, "transformer." or "model.", and without. */
 static xt_status open_adapter(conversion *c) {
     XT_TRY(lora_open(c->o.merge, &c->adapter));
     for (size_t i = 0; i < c->adapter.n; i++) {
-        const char *layer = c->adapter.parts[i].layer;
-        str name = STR_INIT;
-        str_printf(&name, "%s.weight", layer);
-        bool failed = name.failed, there = !failed && st_find(c->in, str_cstr(&name));
-        str_free(&name);
-        if (failed) return status_oom(64, layer);
-        if (!there)
+        const char *layer = c->adapter.parts[i].layer, *rest = strchr(layer, '.');
+        size_t outer = c->outer < strlen(layer) ? c->outer : 0;
+        const st_entry *e;
+        XT_TRY(find_weight(c, layer + outer, &e));
+        if (!e && i == 0 && rest) {
+            XT_TRY(find_weight(c, rest + 1, &e));
+            c->outer = e ? (size_t)(rest + 1 - layer) : 0;
+        }
+        if (!e || (outer && strncmp(layer, c->adapter.parts[0].layer, outer) != 0))
             return status_new(XT_NOT_FOUND, NULL,
                               "%s: the adapter has matrices for %s, and %s has no %s.weight: is it another model's?",
                               c->o.merge, layer, c->from, layer);
+        if (!ir_dtype_is_float(e->dtype))
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "%s: %s is integers, to which nothing is added; merge into the model of floats that they "
+                              "were made of, and make integers of that",
+                              c->from, e->name);
     }
     return NULL;
 }

@@ -212,6 +212,13 @@ for reader in "generate gpt2 --ckpt adapted --prompt a $sizes" \
     "fit gpt2 --load adapted/last.ckpt --data notes.txt --steps 1 --batch 4 --seq 16 --tokenizer gpt2 $sizes"; do
     failed 'holds adapters of LoRA (h.0.*), which this would leave out' $reader
 done
+run validate gpt2 --init gpt2 --adapter gpt2-int8-adapter --data notes.txt --batch 4 --seq 16
+beside=$(loss)
+run convert gpt2 gpt2-merged --merge gpt2-int8-adapter
+check "an adapter joins a model whose names have no transformer. in front" [ $? = 0 ]
+run validate gpt2 --init gpt2-merged --data notes.txt --batch 4 --seq 16
+check "which says what both do: $(loss), $beside" near "$(loss)" "$beside"
+failed 'is integers, to which nothing is added' convert gpt2-int8-kept nothing --merge gpt2-int8-adapter
 failed 'integers of 8 bits already' convert llama-int8-kept twice --weights int4
 failed 'has weights of int8; --weights int4' generate ./llama-int8-kept --prompt 丁 --weights int4
 sed 's/"quant_method":.*,/"quant_method": "gptq",/' llama-int8-kept/config.json >pieces/config.json
