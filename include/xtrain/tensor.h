@@ -10,10 +10,9 @@
  * behind that update, the losses of the iteration, data from before the loop and data that each iteration reads, what
  * iterations hand on to the next, and of an inner loop's iterations what the outer one has made in front of it (a
  * batch, returns, an answer under no_grad), until the same line makes it anew; xt_keep makes anything else outlive the
- * iteration. An optimizer that is stepped
- * twice between boundaries makes two steps for that reason. Not so where gradients flow back from one iteration into
- * the one before, in the Trainer, and in evaluation (no gradients, or xt_eval behind the update): there xt_mark_step
- * ends it, and a loop of 500 reads in one step is told.
+ * iteration. An optimizer that is stepped twice between boundaries makes two steps for that reason. Not so where
+ * gradients flow back from one iteration into the one before, in the Trainer, and in evaluation (no gradients, or
+ * xt_eval behind the update): there xt_mark_step ends it, and a loop of 500 reads in one step is told.
  *
  * Errors travel: an op on wrong shapes gives an error tensor that remembers op, shapes and line; everything fed by it
  * does nothing; the first one is the pending error of the thread, and the step is dropped: states keep their values,
