@@ -73,7 +73,6 @@ class Program:
         order = [r.choice([0, 0, 1, 1, 2]) for _ in range(r.choice([1, 2, 2, 3, 3, 3, 4]))]
         self.helper, self.taught = r.random() < 0.3, r.random() < 0.4
         shared = r.choice(LOSSES) if r.random() < 0.5 else None
-        self.taught |= not shared  # what an update in between does not read, dies with its step
         updates = [self.update(k, shared or r.choice(LOSSES)) for k in order]
         if not any(u.startswith("{") for u in updates):
             updates[r.randrange(len(updates))] = self.update(order[0], shared or r.choice(LOSSES), "")
@@ -93,7 +92,7 @@ class Program:
             text = "%sxt_tensor l = %s;\nxt_zero_grad(o[%d]);\nxt_backward(l);\nxt_optimizer_step(o[%d]);" % (
                 again, loss, k, k)
             text += '\nxt_log("loss", l);' if r.random() < 0.5 else ""
-        times = r.choice(["", "", "", "for (int k = 0; k < 3; k++) "]) if self.taught else ""
+        times = r.choice(["", "", "", "for (int k = 0; k < 3; k++) "])
         return (r.choice(WHEN) if when is None else when) + times + "{\n" + text + "\n}"
 
     def write(self):

@@ -99,23 +99,26 @@ static void mark(lazy_ctx *c, const lazy_iteration *it, size_t begin, size_t end
         lazy_slot *s = &c->slots[c->step_slots[i]];
         while (k < it->n_calls && it->calls[k].end <= i) k++;
         bool within = k < it->n_calls && it->calls[k].begin <= i;
-        if (s->live && s->step == c->step && (!within || s->given_at)) s->in_front = true;
+        if (s->live && !s->of_update && s->step == c->step && (!within || s->given_at)) s->in_front = true;
     }
 }
 
 /* What this step had made when the call that is under way, with which the next iteration begins, first came: an outer
  * loop has made it in front of this one, and may read it behind. Where the step holds what is now known to be several
- * iterations, so has it what came since an update and in front of the last of them. */
+ * iterations, so has it what came since an update and in front of the last of them. A call that has not come in it, and
+ * stands below the update, goes on with the iteration: with another update of its optimizer, or to an inner loop. */
 static void mark_front(lazy_ctx *c, const lazy_iteration *it) {
     size_t n = it->n_met - (it->n_met && !it->met_again), first = 0;
     while (first < n && it->met[first].line != it->now.line) first++;
-    if (first == n) return;
-    mark(c, it, 0, it->met[first].slots);
-    size_t last = n - 1;
-    while (it->met[last].line != it->now.line) last--;
-    size_t begin = last;
-    while (begin > first && it->met[begin - 1].updates == it->met[last].updates) begin--;
-    if (it->learned) mark(c, it, it->met[begin].slots, it->met[last].slots);
+    if (first == n && !lazy_below_last_update(it, it->now)) return;
+    mark(c, it, 0, first == n ? it->n_slots : it->met[first].slots);
+    size_t last = n;
+    while (last > first && it->met[last - 1].line != it->now.line) last--;
+    if (it->learned && last > first) {
+        size_t begin = --last;
+        while (begin > first && it->met[begin - 1].updates == it->met[last].updates) begin--;
+        mark(c, it, it->met[begin].slots, it->met[last].slots);
+    }
     for (size_t i = 0; i < c->n_step_slots; i++) {
         lazy_slot *s = &c->slots[c->step_slots[i]];
         if (s->in_front && s->step != c->step && is_made_anew(c, made_at(s))) s->in_front = false;
