@@ -156,7 +156,8 @@ typedef struct passage {
 /* The words of Open MPI 4 and 5 for a rank that failed, also where they come in two pieces. The last are of a message
  * in front of the one with its name, which does not always follow. */
 static void look_for_rank(passage *p, const char *bytes, size_t n) {
-    static const char *const words[] = {"process rank ", "Process name: [", "MPI_ABORT was invoked", " process returned"};
+    static const char *const words[] = {"process rank ", "Process name: [", "MPI_ABORT was invoked",
+                                        " process returned"};
     char seam[2 * sizeof p->last];
     size_t k = n < sizeof p->last ? n : sizeof p->last, all = p->kept + k;
     memcpy(seam, p->last, p->kept);
