@@ -59,12 +59,18 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     if (expecting == user) expecting = NULL;
 }
 
+/* A fit that was left by longjmp has not ended. */
+static void forget(void *user) {
+    if (expecting == user) expecting = NULL;
+    base_free(user);
+}
+
 const xt_callback_desc model_summary_desc = {.struct_size = sizeof(xt_callback_desc),
                                              .name = "model_summary",
                                              .fit_start = fit_start,
                                              .step_end = step_end,
                                              .fit_end = fit_end,
-                                             .free_user = base_free};
+                                             .free_user = forget};
 
 xt_callback *model_summary_new(void) {
     summary *s = base_calloc(1, sizeof *s);

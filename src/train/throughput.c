@@ -160,6 +160,7 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
 
 static void free_monitor(void *user) {
     monitor *m = user;
+    if (expecting && expecting->of == m) expecting = NULL; /* of a fit that was left by longjmp */
     lazy_drain(); /* completions point into it */
     if (m->ready) thr_deinit(&m->w);
     base_free(m->tickets);
