@@ -8,7 +8,9 @@ no_grad (of each update's own, or one for all updates, which then all read it) o
 optimizer has stepped in every way, a loop holds as many buffers and tensors in each period of its `if`s as in the one
 before, and few more than with an xt_mark_step at the end of each iteration. What differs is printed with its seed, by
 which it is tried again; LOOP_SHOW=1 prints the C."""
-import os, random, subprocess, sys
+import os, random, sys
+
+from drawn_rows.in_c import compile_loops, run_loop
 
 build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])
 first, count, flags = int(sys.argv[4]), int(sys.argv[5]), sys.argv[6:] or ["-O1"]
@@ -100,21 +102,13 @@ class Program:
 
 
 def held(at, marked):
-    done = subprocess.run(["timeout", "300", work + "/p", str(at), str(marked)], cwd=work, text=True,
-                          capture_output=True,
-                          env=dict(os.environ, XT_PLUGIN_DIR=build, XT_RUNS_DIR=work + "/runs", XT_SUMMARY="off",
-                                   XT_PROGRESS="off", XT_POSTMORTEM="off"))
+    done = run_loop(build, work, work + "/runs", at, marked)
     lines = [[int(n) for n in line.split()] for line in done.stdout.splitlines() if line[:1].isdigit()]
     return (lines if not done.returncode and len(lines) == 2 else None), done
 
 
-os.makedirs(work, exist_ok=True)
 programs = [Program(seed) for seed in range(first, first + count)]
-with open(work + "/p.c", "w") as f:
-    f.write(HEAD + "".join(p.write() for p in programs))
-    f.write("static void (*const loops[])(void) = {%s};\n" % ", ".join("loop_%s" % p.seed for p in programs) + MAIN)
-subprocess.run([os.environ.get("CC", "cc"), "-w", "-g", *flags, "-I" + include, work + "/p.c", "-o", work + "/p",
-                "-L" + build, "-lxtrain", "-Wl,-rpath," + build], check=True)
+compile_loops(build, include, work, flags, HEAD, programs, MAIN)
 bad = 0
 for at, p in enumerate(programs):
     (got, done), (want, marked) = held(at, 0), held(at, 1)

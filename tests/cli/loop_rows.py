@@ -11,7 +11,9 @@ take turns in rounds, and what ends a step without being a boundary (a save, a r
 front of the loop, behind it or in its iterations. Every log call logs another number. The program runs twice, once with
 an xt_mark_step at the end of each iteration, and its rows must be the same. What differs is printed with its seed, by
 which it is tried again; ROWS_SHOW=1 prints the C."""
-import csv, glob, os, random, shutil, subprocess, sys
+import csv, glob, os, random, shutil, sys
+
+from drawn_rows.in_c import compile_loops, run_loop
 
 build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])
 first, count, flags = int(sys.argv[4]), int(sys.argv[5]), sys.argv[6:] or ["-O1"]
@@ -228,20 +230,12 @@ def rows_of(runs):
 def run(at, seed, marked):
     runs = "%s/runs%s_%d" % (work, seed, marked)
     shutil.rmtree(runs, ignore_errors=True)
-    done = subprocess.run(["timeout", "300", work + "/p", str(at), str(marked)], cwd=work, text=True,
-                          capture_output=True,
-                          env=dict(os.environ, XT_PLUGIN_DIR=build, XT_RUNS_DIR=runs, XT_SUMMARY="off",
-                                   XT_PROGRESS="off", XT_POSTMORTEM="off"))
+    done = run_loop(build, work, runs, at, marked)
     return done, rows_of(runs)
 
 
-os.makedirs(work, exist_ok=True)
 programs = [kind(seed) for seed in range(first, first + count) for kind in (Program, Phases)]
-with open(work + "/p.c", "w") as f:
-    f.write(HEAD + "".join(p.write() for p in programs))
-    f.write("static void (*const loops[])(void) = {%s};\n" % ", ".join("loop_%s" % p.seed for p in programs) + MAIN)
-subprocess.run([os.environ.get("CC", "cc"), "-w", "-g", *flags, "-I" + include, work + "/p.c", "-o", work + "/p",
-                "-L" + build, "-lxtrain", "-Wl,-rpath," + build], check=True)
+compile_loops(build, include, work, flags, HEAD, programs, MAIN)
 bad = 0
 for at, p in enumerate(programs):
     (done, rows), (marked, want) = run(at, p.seed, 0), run(at, p.seed, 1)

@@ -3,15 +3,10 @@ from drawn_rows.statements import Line, Log, Pass, Times, files, write
 from drawn_rows.walk import Loader, Name, Walk
 
 
-class Inner:
+class Inner(Times):
     """Updates of one optimizer, of which each but the first shows that the one before it has ended a step."""
 
-    def __init__(self, times, body):
-        self.times, self.body = times, body
-
-    def c(self, deep):
-        return deep + "for (int j = 0; j < %d; j++) {\n" % self.times + "".join(
-            s.c(deep + "    ") for s in self.body) + deep + "}\n"
+    counter = "j"
 
     def walk(self, w):
         for j in range(self.times):
@@ -21,15 +16,10 @@ class Inner:
                 s.walk(w)
 
 
-class Turns:
+class Turns(Times):
     """Iterations over no loader. Without a boundary of the program's own the next one's first update shows it."""
 
-    def __init__(self, times, body):
-        self.times, self.body = times, body
-
-    def c(self, deep):
-        return deep + "for (int i = 0; i < %d; i++) {\n" % self.times + "".join(
-            s.c(deep + "    ") for s in self.body) + deep + "}\n"
+    counter = "i"
 
     def walk(self, w):
         for i in range(self.times):

@@ -86,11 +86,13 @@ class Some:
 
 
 class Times:
+    counter = "e"  # its name in C
+
     def __init__(self, times, body):
         self.times, self.body = times, body
 
     def c(self, deep):
-        return deep + "for (int e = 0; e < %d; e++) {\n" % self.times + "".join(
+        return deep + "for (int {0} = 0; {0} < {1}; {0}++) {{\n".format(self.counter, self.times) + "".join(
             s.c(deep + "    ") for s in self.body) + deep + "}\n"
 
     def walk(self, w):
