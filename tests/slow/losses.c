@@ -44,7 +44,7 @@ static int file_step(xt_module *net, xt_optimizer *opt, const char *dir, int64_t
     snprintf(of_net, sizeof of_net, "%s/%d.safetensors", dir, (int)step);
     snprintf(of_opt, sizeof of_opt, "%s/%d.sgd", dir, (int)step);
     return told(load ? xt_load(net, of_net) : xt_save(net, of_net)) ||
-        told(load ? xt_optimizer_load(opt, of_opt) : xt_optimizer_save(opt, of_opt));
+           told(load ? xt_optimizer_load(opt, of_opt) : xt_optimizer_save(opt, of_opt));
 }
 
 static int64_t elements(xt_tensor t) {
