@@ -48,7 +48,7 @@ typedef struct xt_task {
      * histograms, images and texts). A callback's hook of the same place runs first, but at the end of a pass or an
      * epoch, where callbacks that watch values come after the task. What ends steps in a hook or in a step function
      * (xt_wait, xt_mark_step, xt_call, xt_save, a loop over another loader) leaves the batch alone, and the loss. */
-    /* rank 0 only, before anything else; the others wait (downloads) */
+    /* rank 0 only, before anything else of each fit, validation, test and prediction; the others wait (downloads) */
     void (*prepare_data)(void *user) XT_ZERO;
     /* "fit" (before configure_optimizers), "validate", "test" or "predict"; and its counterpart at the end */
     void (*setup)(xt_module *net, const char *stage, void *user) XT_ZERO;

@@ -37,8 +37,17 @@ static xt_status divide(xt_trainer *t) {
     return lazy_pending() ? status_clone(lazy_pending()) : NULL;
 }
 
+/* Downloads and the like are done once; the other ranks find them done. */
+static xt_status prepare_data(const xt_task *task) {
+    if (!task->prepare_data) return NULL;
+    if (world_get()->rank == 0) task->prepare_data(task->user);
+    if (world_get()->size > 1) XT_TRY(xt_barrier(0));
+    return lazy_pending() ? status_clone(lazy_pending()) : NULL;
+}
+
 xt_status train_module(xt_trainer *t, const xt_task *task) {
     xt_module *before = t->net;
+    XT_TRY(prepare_data(task));
     XT_TRY(find_module(t, task));
     if (t->net != before) XT_TRY(divide(t));
     nn_loaded_passed(t->net);
@@ -96,14 +105,6 @@ static xt_status make_optimizers(xt_trainer *t) {
     for (int i = 0; i < t->n_opts && t->o.gradient_clip_val > 0; i++)
         *(by_value ? &t->opts[i]->clip_value : &t->opts[i]->clip_norm) = t->o.gradient_clip_val;
     return train_precision_attach(t);
-}
-
-/* Downloads and the like are done once; the other ranks find them done. */
-static xt_status prepare_data(const xt_trainer *t) {
-    if (!t->task->prepare_data) return NULL;
-    if (world_get()->rank == 0) t->task->prepare_data(t->task->user);
-    if (world_get()->size > 1) XT_TRY(xt_barrier(0));
-    return lazy_pending() ? status_clone(lazy_pending()) : NULL;
 }
 
 static bool keeps_checkpoints(const xt_trainer *t) {
@@ -287,7 +288,6 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     lazy_batch_part(&part, &parts);
     t->effective_batch = xt_loader_batch_size(t->train) * t->o.accumulate_grad_batches * parts;
     t->epoch_batches_known = xt_loader_batches(t->train);
-    XT_TRY(prepare_data(t));
     XT_TRY(train_module(t, t->task));
     hooks_setup(t, "fit"); /* what the optimizers are made from may be made there */
     if (lazy_pending()) return status_clone(lazy_pending());

@@ -90,6 +90,8 @@ static void settings_are_honoured(void **state) {
     assert_int_equal(team_default_threads(), 3);
     setenv("OMP_NUM_THREADS", "5,2", 1);
     assert_int_equal(team_default_threads(), 5);
+    setenv("OMP_NUM_THREADS", "99999999999999", 1); /* as many scratch memories would be 46 GiB */
+    assert_true(team_default_threads() <= (sysconf(_SC_NPROCESSORS_ONLN) > 64 ? sysconf(_SC_NPROCESSORS_ONLN) : 64));
     setenv("XT_THREADS", "7", 1);
     assert_int_equal(team_default_threads(), 7);
     unsetenv("OMP_NUM_THREADS");

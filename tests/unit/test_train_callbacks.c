@@ -457,6 +457,16 @@ static void hooks_run_in_order(void **state) {
     assert_string_equal(str_cstr(&order), "prepare <fit>fit epoch batch backward gradients batch_end batch backward "
                                           "gradients step batch_end batch val val_end epoch_end end</fit>");
     str_free(&order);
+    /* a pass of its own prepares too, of another trainer and of the one that has fitted */
+    xt_trainer *const of_passes[] = {TRAINER(.max_epochs = 1), t};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(xt_validate(of_passes[i], &hooked, data(2, 2, XT_ON)), 0);
+        assert_int_equal(xt_test(of_passes[i], &hooked, data(2, 2, XT_ON)), 0);
+        assert_int_equal(xt_predict(of_passes[i], &hooked, data(2, 2, XT_ON), count, NULL), 0);
+        assert_string_equal(str_cstr(&order), "prepare <validate>val val_end </validate>prepare <test></test>"
+                                              "prepare <predict></predict>");
+        str_free(&order);
+    }
 }
 
 static xt_tensor two(xt_module *m, xt_tensor x, void *user) {

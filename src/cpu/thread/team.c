@@ -15,12 +15,13 @@ openmp_threads team_set_openmp(int threads) {
     return openmp_set_threads(BUILT_WITH_TSAN ? 1 : threads);
 }
 
+/* More threads than cores are good for tests alone, and each of them has scratch memory of its own. */
 int team_default_threads(void) {
-    int64_t n;
-    if (env_int("XT_THREADS", 1, &n)) return n > 1024 ? 1024 : (int)n;
+    int64_t n, cores = cpus_count(), most = cores > 64 ? cores : 64;
     const char *openmp = getenv("OMP_NUM_THREADS"); /* a list has a number per level of nesting: the first is ours */
-    if (openmp && (n = strtol(openmp, NULL, 10)) > 0) return n > 1024 ? 1024 : (int)n;
-    return cpus_count();
+    if (env_int("XT_THREADS", 1, &n) || (openmp && (n = strtol(openmp, NULL, 10)) > 0))
+        return (int)(n < most ? n : most);
+    return (int)cores;
 }
 
 /* Flush results (FTZ) and treat inputs (DAZ) below the normal range as zero, as XLA:CPU does: a denormal costs a

@@ -24,7 +24,8 @@ typedef struct cpu_team {
     unsigned outer_float; /* the caller's floating point control word */
 } cpu_team;
 
-int team_default_threads(void); /* XT_THREADS, else OMP_NUM_THREADS, else the cores this process may use */
+int team_default_threads(void); /* XT_THREADS, else OMP_NUM_THREADS, else the cores this
+                                   process may use; no more than those or 64 */
 /* Between enter and leave the calling thread and the team flush denormals to zero, and oneDNN uses
  * `threads` threads. */
 void team_enter(cpu_team *t, bool own);
