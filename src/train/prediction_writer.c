@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "base/private_file.h"
+#include "coll/coll.h"
 #include "format/npy.h"
 #include "lazy/mesh/mesh.h"
 #include "train/train_int.h"
@@ -47,13 +48,27 @@ static xt_status kind_of_target(const char *path, const char *given) {
                              "cannot write predictions to %s: %s; they need a regular file, name another", given, why);
 }
 
+/* The run's, which rank 0 alone has made: all parts of a prediction lie in one folder. "": there is none. */
+static xt_status folder_of_run(const xt_trainer *t, char *out, size_t size) {
+    coll_group *g;
+    int n = snprintf(out, size, "%s", t->run_dir ? t->run_dir : "");
+    if (n < 0 || (size_t)n >= size) out[0] = '\0';
+    if (world_get()->size == 1) return NULL;
+    XT_TRY(coll_run_group(&g));
+    XT_TRY(coll_broadcast(g, 0, out, size));
+    return *out ? file_make_dirs(out, 0755) : NULL; /* on another host */
+}
+
 static xt_status name_files(const xt_trainer *t, writer *w) {
     str name = STR_INIT;
     const world *r = world_get();
+    char folder[4096] = "";
     if (w->given)
         str_append(&name, w->given);
-    else
-        str_printf(&name, "%s%spredictions.npy", t->run_dir ? t->run_dir : "", t->run_dir ? "/" : "");
+    else {
+        XT_TRY(folder_of_run(t, folder, sizeof folder));
+        str_printf(&name, "%s%spredictions.npy", folder, *folder ? "/" : "");
+    }
     if (r->size > 1) {
         size_t n = name.len >= 4 && strcmp(str_cstr(&name) + name.len - 4, ".npy") == 0 ? name.len - 4 : name.len;
         str ranked = STR_INIT;

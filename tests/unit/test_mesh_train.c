@@ -619,19 +619,18 @@ static xt_loader *numbered(void) {
 }
 static int predict(int rank, void *arg) {
     const char *strategy = arg;
-    char path[128];
     (void)rank;
-    snprintf(path, sizeof path, "%s/%s.npy", folder, strategy);
     const xt_task task = {
         .net = small, .training_step = small_step, .predict_step = its_input, .configure_optimizers = fit_optimizer};
     xt_trainer *t = xt_trainer_new(.max_epochs = 1, .runs_dir = folder, .progress_bar = XT_OFF, .model_summary = XT_OFF,
-                                   .checkpointing = XT_OFF, .strategy = strategy);
-    xt_trainer_add(t, xt_prediction_writer(.path = path));
+                                   .checkpointing = XT_OFF, .strategy = strategy, .run_name = strategy);
+    xt_trainer_add(t, xt_prediction_writer());
     if (xt_fit(t, &task, numbered(), NULL)) return 1;
     return xt_predict(t, &task, numbered(), NULL, NULL) ? 1 : xt_finish();
 }
 
-/* A mesh's batch is all ranks', whose padding lies between their samples: each sample has its row, once, in order. */
+/* A mesh's batch is all ranks', whose padding lies between their samples: each sample has its row, once, in order. The
+ * files of all ranks lie in the run's folder. */
 static void padding_is_not_predicted(void **state) {
     (void)state;
     for (int fsdp = 0; fsdp < 2; fsdp++)
@@ -642,7 +641,7 @@ static void padding_is_not_predicted(void **state) {
             for (int r = 0; r < ranks; r++) {
                 char path[160];
                 xt_array a;
-                snprintf(path, sizeof path, "%s/%s.rank%d.npy", folder, strategy, r);
+                snprintf(path, sizeof path, "%s/%s/version_%d/predictions.rank%d.npy", folder, strategy, ranks - 2, r);
                 assert_null(xt_npy_read(path, &a));
                 for (int64_t i = 0; i < a.dims[0]; i++) {
                     float v = ((const float *)a.data)[i];
