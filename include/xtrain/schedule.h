@@ -224,7 +224,8 @@ XT_API xt_scheduler *xt_lambda_schedule_opt(const xt_src *src, xt_optimizer *opt
 XT_DEFAULTS_OF(xt_plateau_schedule_opts)
 typedef struct XT_OPTIONS_ xt_plateau_schedule_opts {
     size_t struct_size XT_SIZE(xt_plateau_schedule_opts);
-    /* the Trainer's: name of a logged value, read after each validation (epoch when there is none) */
+    /* the Trainer's: name of a logged value. Its newest is read at the end of each epoch, of those with a validation
+     * where .val_every_n_epochs leaves some out */
     const char *monitor XT_ZERO;
     xt_reduce mode XT_ZERO; /* XT_MIN (default) or XT_MAX */
     double factor XT_IS(xt_plateau_schedule_opts, factor); /* of the rate each time, below 1 */

@@ -355,6 +355,12 @@ static bool share_ends(double share, int64_t done, int64_t batches) {
     return floor((double)done / part + 1e-9) > floor((double)(done - 1) / part + 1e-9);
 }
 
+/* What is watched has no new value in an epoch that validations by epochs pass over. */
+bool train_epoch_is_validated(const xt_trainer *t) {
+    bool by_epochs = t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;
+    return !t->val || !by_epochs || ends_with_validation(t);
+}
+
 /* Whether a validation comes after the micro-batch just recorded, number `done` of the epoch. */
 static bool validation_due(loop *l, int64_t done) {
     const xt_trainer *t = l->t;

@@ -8,11 +8,13 @@
 #include "optim/schedule.h"
 #include "train/train_int.h"
 
+/* false: there is none, which is an error unless the fit's first validation has yet to come. */
 static bool monitored(xt_trainer *t, const xt_scheduler *s, double *out) {
     const char *name = s->plateau->o.monitor;
     double probe;
     *out = xt_trainer_metric(t, name, true);
     if (!isnan(*out) || log_find(t->log, name, &probe)) return true;
+    if (t->val && !t->validated) return false;
     schedule_fail(s, log_not_logged("xt_plateau_schedule", name));
     return false;
 }
@@ -46,6 +48,7 @@ static void step_those_of(xt_trainer *t, const xt_optimizer *opt, xt_interval in
     for (size_t i = 0; i < opt->n_schedulers && !lazy_pending(); i++) {
         xt_scheduler *s = opt->schedulers[i];
         if (s->interval != interval) continue;
+        if (s->plateau && interval == XT_EACH_EPOCH && !train_epoch_is_validated(t)) continue;
         if (s->plateau)
             step_plateau(t, s);
         else

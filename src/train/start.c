@@ -54,6 +54,18 @@ xt_status train_module(xt_trainer *t, const xt_task *task) {
     return train_precision_module(t);
 }
 
+/* The trainer calls a training step once for an update; LBFGS evaluates the loss as often as it needs. */
+static xt_status closures_are_the_tasks(const xt_trainer *t) {
+    for (int i = 0; i < t->n_opts && !t->task->manual_optimization; i++)
+        if (t->opts[i]->lbfgs)
+            return status_new(XT_FAILED_PRECONDITION, NULL,
+                              "%s gave an xt_lbfgs, which evaluates the loss several times a step: set "
+                              ".manual_optimization = true in the task, and let its training_step call "
+                              "xt_optimizer_step_closure(opt, closure, user), whose function computes the loss",
+                              t->task->configure_several ? "configure_several" : "configure_optimizers");
+    return NULL;
+}
+
 /* The task's own optimizers. */
 static xt_status configure_own(xt_trainer *t) {
     const xt_task *task = t->task;
@@ -84,6 +96,7 @@ static xt_status configure(xt_trainer *t) {
             XT_INVALID_ARGUMENT, NULL,
             "--optimizer: the task has optimizers that it knows one by one; they cannot be replaced by name");
     XT_TRY(train_use_optimizers(t));
+    XT_TRY(closures_are_the_tasks(t));
     XT_TRY(by_name_configure(t));
     t->opt = t->opts[0];
     for (int i = 0; i < t->n_opts && t->o.offload_optimizer == XT_ON; i++) xt_optimizer_offload(t->opts[i]);

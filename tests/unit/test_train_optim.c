@@ -126,6 +126,57 @@ static void says_what_is_not_logged(void **state) {
     assert_int_equal(xt_fit(t, &task, data()), 1);
 }
 
+/* An epoch without a validation has no value to go by: it counts neither as good nor as bad. */
+static void plateaus_without_validations(void **state) {
+    (void)state;
+    rates r;
+    xt_task flat = task_of(plateau);
+    xt_trainer *t = xt_trainer_new(.max_epochs = 8, .runs_dir = dir, .progress_bar = XT_OFF, .val_every_n_epochs = 2);
+    watch(t, &r);
+    assert_int_equal(xt_fit(t, &flat, data(), data()), 0);
+    /* worse after epochs 3 and 5 */
+    for (int i = 0; i < 48; i++) assert_float_equal(r.lr[i], i < 36 ? 0.1 : 0.01, 1e-15);
+    t = xt_trainer_new(.max_epochs = 5, .runs_dir = dir, .progress_bar = XT_OFF, .val_every = "9steps");
+    watch(t, &r);
+    assert_int_equal(xt_fit(t, &flat, data(), data()), 0);
+    /* the first value is there in epoch 1; worse after epochs 2 and 3 */
+    for (int i = 0; i < 30; i++) assert_float_equal(r.lr[i], i < 24 ? 0.1 : 0.01, 1e-15);
+}
+
+/* --- what evaluates a loss several times a step --- */
+static xt_optimizer *closures;
+static xt_optimizer *lbfgs(xt_module *m, void *user) {
+    (void)user;
+    return closures = xt_lbfgs(m, .max_iter = 4);
+}
+typedef struct evaluation {
+    xt_module *net;
+    xt_batch b;
+} evaluation;
+static xt_tensor evaluate(void *user) {
+    evaluation *e = user;
+    return train_step(e->net, e->b, NULL);
+}
+static xt_tensor step_of_closures(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    evaluation e = {m, b};
+    xt_optimizer_step_closure(closures, evaluate, &e);
+    return (xt_tensor){0};
+}
+
+/* It is the training step's to call, and a fit without that does not begin. */
+static void closures_are_the_tasks(void **state) {
+    (void)state;
+    xt_task task = task_of(lbfgs);
+    str_clear(&said);
+    assert_int_equal(xt_fit(TEST_TRAINER(.max_epochs = 1), &task, data()), 1);
+    says(".manual_optimization = true");
+    task.training_step = step_of_closures, task.manual_optimization = true;
+    xt_trainer *t = TEST_TRAINER(.max_epochs = 1);
+    assert_int_equal(xt_fit(t, &task, data()), 0);
+    assert_int_equal(xt_trainer_global_step(t), 6);
+}
+
 /* As they are stored, whatever their dtype. */
 static void weights(xt_trainer *t, unsigned char out[WEIGHTS * 8]) {
     int n = 0;
@@ -257,8 +308,13 @@ static void clips_by_value(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(follows_schedules),    TEST(says_what_is_not_logged), TEST(resumes), TEST(f16),
-        TEST(all_of_one_precision), TEST(clips_by_value)};
+    const struct CMUnitTest tests[] = {TEST(follows_schedules),
+                                       TEST(says_what_is_not_logged),
+                                       TEST(plateaus_without_validations),
+                                       TEST(closures_are_the_tasks),
+                                       TEST(resumes),
+                                       TEST(f16),
+                                       TEST(all_of_one_precision),
+                                       TEST(clips_by_value)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
