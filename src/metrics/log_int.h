@@ -59,6 +59,7 @@ typedef struct log_set { /* one stage */
     size_t n_behind, cap_behind, behind_each;
     double behind_window; /* the stamp of the newest step's */
     bool behind_due, behind_recorded; /* the step being ended is to add them; has them */
+    bool behind_pass; /* what the step being ended adds was logged behind the pass over the loader, before an update */
     ir_value *before; /* the state's value before them */
     bool within; /* the step being recorded has changed the state already */
     double began; /* see epoch_of */

@@ -190,6 +190,17 @@ static bool ends_in_next(const log_engine *e, lazy_cause cause) {
     return ahead && (lazy_within_iteration(cause) || cause == LAZY_FINISH || lazy_loops_may_part()) && !lazy_pending();
 }
 
+/* No update has come since the pass over the training's loader. */
+static bool is_behind_pass(void) {
+    return lazy_position_of_thread()->passes[LAZY_TRAINED].over == lazy_loop_steps() + 1;
+}
+
+static bool has_values_of_steps(const log_set *set) {
+    for (size_t i = 0; i < set->n_pending; i++)
+        if (set->metrics[set->pending[i].metric].o.on_step == XT_ON) return true;
+    return false;
+}
+
 void log_plain_before(log_engine *e, lazy_cause cause) {
     /* a network that is trained in evaluation mode: what its first step has logged is none of a validation */
     if (lazy_stepped_evaluating())
@@ -199,6 +210,7 @@ void log_plain_before(log_engine *e, lazy_cause cause) {
     log_plain_stage(e);
     begin_loop(e);
     e->late = is_late(e);
+    e->sets[LOG_TRAIN].behind_pass = is_behind_pass() && has_values_of_steps(&e->sets[LOG_TRAIN]);
     if (ends_in_next(e, cause)) come_round(e, BY_PLACE);
     end_call(e);
 }
@@ -206,8 +218,13 @@ void log_plain_before(log_engine *e, lazy_cause cause) {
 /* Values of the training that were logged behind its pass, and behind a validation that came there, before another
  * batch or update: they are of the epoch that has ended, in a row of their own. */
 static void end_behind_pass(log_engine *e) {
-    const lazy_pass *at = &lazy_position_of_thread()->passes[LAZY_TRAINED];
-    if (e->sets[LOG_TRAIN].fresh && at->over == lazy_loop_steps() + 1) end_pass(e, LOG_TRAIN);
+    log_set *set = &e->sets[LOG_TRAIN];
+    if (set->behind_pass && is_behind_pass()) {
+        emit(e, LOG_TRAIN, false, lazy_loop_steps());
+        set->window_begins = true;
+    }
+    set->behind_pass = false;
+    if (set->fresh && is_behind_pass()) end_pass(e, LOG_TRAIN);
 }
 
 void log_plain_after(log_engine *e, lazy_cause cause) {

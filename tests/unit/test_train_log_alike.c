@@ -235,15 +235,18 @@ static void the_last_step_has_a_row(void **state) {
 }
 
 /* --- behind a pass --- */
-/* Values of an epoch that a loop logs when its pass is over, and its validation. */
-static void check_behind_pass(const char *run, int validates, int each) {
+/* Values of an epoch that a loop logs when its pass is over, and its validation: on_epoch, as the epoch's, or as a
+ * step's, which is then a row of the step that it came behind. */
+enum { AS_STEPS = 1, EACH_STEP = 2, EACH_THIRD = 4, WAYS = 8 };
+static void check_behind_pass(const char *run, int validates, int way) {
     plain p = {xt_module_new(net, NULL), NULL};
     xt_loader *over = samples_of(8, XT_OFF), *val = samples_of(6, XT_OFF);
-    xt_log_every_n_steps(50);
-    for (int epoch = 0; epoch < 3; epoch++) {
+    xt_log_every_n_steps(way & EACH_THIRD ? 3 : 50);
+    for (int epoch = 0, n = 0; epoch < 3; epoch++) {
         for (xt_batch b; xt_next(over, &b);) {
             train_step(&p, b.x);
-            if (each) xt_log_value("k", b.index, .on_step = XT_OFF, .on_epoch = XT_ON);
+            if (way & EACH_STEP) xt_log_value("k", b.index, .on_step = XT_OFF, .on_epoch = XT_ON);
+            xt_log_value("n", ++n);
         }
         if (validates) xt_eval(p.m);
         for (xt_batch b; validates && xt_next(val, &b);) {
@@ -251,17 +254,29 @@ static void check_behind_pass(const char *run, int validates, int each) {
             xt_log_value("v", b.index);
         }
         if (validates) xt_train(p.m);
-        xt_log_value("seconds", 70 + epoch, .on_step = XT_OFF, .on_epoch = XT_ON);
+        xt_log_value("seconds", 70 + epoch, .on_step = way & AS_STEPS ? XT_ON : XT_OFF,
+                     .on_epoch = way & AS_STEPS ? XT_OFF : XT_ON);
     }
     xt_finish();
-    same("k", places_of(run, "k"), "train/epoch@4:0.3.8 train/epoch@8:1.3.16 train/epoch@12:2.3.24");
-    same("seconds", rows_of(run, "seconds"), "train/epoch@4=70 train/epoch@8=71 train/epoch@12=72");
-    same("seconds", places_of(run, "seconds"), "train/epoch@4:0.3.8 train/epoch@8:1.3.16 train/epoch@12:2.3.24");
+    if (way & EACH_STEP)
+        same("k", places_of(run, "k"), "train/epoch@4:0.3.8 train/epoch@8:1.3.16 train/epoch@12:2.3.24");
+    same("n", rows_of(run, "n"),
+         (const char *[]){"train/step@12=12", "train/step@4=4 train/step@8=8 train/step@12=12",
+                          "train/step@3=3 train/step@6=6 train/step@9=9 train/step@12=12",
+                          "train/step@3=3 train/step@4=4 train/step@6=6 train/step@8=8 train/step@9=9 "
+                          "train/step@12=12"}[(way & EACH_THIRD ? 2 : 0) + (way & AS_STEPS)]);
+    same("seconds", rows_of(run, "seconds"),
+         way & AS_STEPS ? "train/step@4=70 train/step@8=71 train/step@12=72"
+                        : "train/epoch@4=70 train/epoch@8=71 train/epoch@12=72");
+    same("seconds", places_of(run, "seconds"),
+         way & AS_STEPS ? "train/step@4:0.3.8 train/step@8:1.3.16 train/step@12:2.3.24"
+                        : "train/epoch@4:0.3.8 train/epoch@8:1.3.16 train/epoch@12:2.3.24");
     if (validates) same("v", rows_of(run, "v"), "validate/epoch@4=1 validate/epoch@8=1 validate/epoch@12=1");
 }
 static void values_behind_a_pass_are_of_its_epoch(void **state) {
     (void)state;
-    for (int validates = 0; validates < 2; validates++) in_a_child(check_behind_pass, validates, 1);
+    for (int validates = 0; validates < 2; validates++)
+        for (int way = 0; way < WAYS; way++) in_a_child(check_behind_pass, validates, way);
     assert_int_equal(wrong, 0);
 }
 

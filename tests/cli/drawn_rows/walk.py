@@ -103,6 +103,7 @@ class Walk:
 
     def boundary(self, within=False):
         late = self.is_late() and any(p[0].stage == 0 for p in self.pending)
+        of_steps = any(p[0].stage == 0 and p[0].levels()[0] for p in self.pending)
         for stage in 0, 1:
             s, took = self.sets[stage], [p for p in self.pending if p[0].stage == stage]
             if not took:
@@ -130,8 +131,12 @@ class Walk:
         if self.turned:
             self.end_pass(1)
             self.turned = False
-        if self.sets[0].fresh and self.places[0].over == self.updates:
-            self.end_pass(0)
+        if self.places[0].over == self.updates:  # behind a pass, before another update
+            if of_steps:
+                self.row(0, "step", self.where(0))
+                self.sets[0].begins = True
+            if self.sets[0].fresh:
+                self.end_pass(0)
 
     def file(self):
         """Ends the step, but not the iteration."""
