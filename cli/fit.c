@@ -253,8 +253,10 @@ static int train_on(int rank, fit_data *data) {
     of = t;
     give_arguments(t, o, val_batches(o->val_every) ? NULL : o->val_every);
     xt_trainer_args(t, config.trainer.argc, config.trainer.argv);
-    note_settings(t, o);
     if (o->ckpt && stage == STAGE_FIT) xt_trainer_add(t, xt_model_checkpoint(.dirpath = o->ckpt));
+    int refused = fit_init_resumed(fit_stage_names[stage], o, t);
+    if (refused) return not_begun(refused);
+    note_settings(t, o);
     xt_trainer_add(t, xt_throughput_monitor(.window = 100, .items_per_sample = chosen->tokens ? o->of_model.seq : 0));
     xt_module *net = NULL;
     s = make_module(o, &net);
