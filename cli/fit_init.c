@@ -180,7 +180,7 @@ static int check_sizes(const char *command, const fit_options *o, xt_trainer *t)
         const char *was = xt_trainer_resumed_text(t, all[i].setting);
         char why[512];
         long long then = was ? strtoll(was, NULL, 10) : 0;
-        if (all[i].now < 0 || then == all[i].now) continue;
+        if (all[i].now < 0 || then == all[i].now || (o->init && !was)) continue; /* folders say their own */
         snprintf(why, sizeof why,
                  "%s is %lld, and the fit that the checkpoint is of had %lld: it goes on with the model that it had%s",
                  all[i].option, (long long)all[i].now, then, o->init ? "; is --init another one?" : "");
