@@ -88,11 +88,38 @@ char *nn_outline_text(const nn_root *r) {
 }
 
 /* --- made again --- */
-/* The program's own word for the same weights counts, whatever it says of them. */
-static bool is_said(const nn_root *r, int what, const char *pattern) {
-    for (size_t i = 0; i < r->n_wishes; i++)
-        if ((int)r->wishes[i].what == what && strcmp(r->wishes[i].pattern, pattern) == 0) return true;
-    return false;
+typedef struct told {
+    str made, other; /* what the file makes; the first that has other numbers in it */
+    int n_other;
+} told;
+
+/* The first number that two wishes differ in; N_NUMBERS: none. */
+static int differs(const nn_wish *a, const nn_wish *b) {
+    number x[N_NUMBERS], y[N_NUMBERS];
+    int i = 0;
+    numbers_of(a, x);
+    numbers_of(b, y);
+    while (i < N_NUMBERS && x[i].value == y[i].value) i++;
+    return i;
+}
+
+/* The program's own word for the same weights counts, whatever it says of them; other numbers are told. */
+static bool is_said(const nn_root *r, const nn_wish *w, told *t) {
+    const nn_wish *said = NULL;
+    number was[N_NUMBERS], now[N_NUMBERS];
+    for (size_t i = 0; i < r->n_wishes; i++) {
+        if (r->wishes[i].what != w->what || strcmp(r->wishes[i].pattern, w->pattern) != 0) continue;
+        said = &r->wishes[i];
+        if (differs(said, w) == N_NUMBERS) return true;
+    }
+    if (!said) return false;
+    int i = differs(said, w);
+    numbers_of(w, was);
+    numbers_of(said, now);
+    if (!t->n_other++)
+        str_printf(&t->other, "%s of %s where .%s = %g, and it is %g here", nn_wish_function(w), w->pattern,
+                   was[i].name, was[i].value, now[i].value);
+    return true;
 }
 
 static int kind_of(const char *by) {
@@ -140,11 +167,11 @@ static bool say_freezes(const xt_src *src, nn_root *r, const cJSON *list) {
     return true;
 }
 
-static bool say(const xt_src *src, nn_root *r, const cJSON *one, str *told) {
+static bool say(const xt_src *src, nn_root *r, const cJSON *one, told *t) {
     const char *by = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "by")),
                *of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "of"));
     int what = kind_of(by);
-    if (what < 0 || !of || is_said(r, what, of)) return true;
+    if (what < 0 || !of) return true;
     nn_wish w = {.pattern = (char *)of, .src = src_intern(src), .again = true, .what = what};
     if (what == NN_WISH_LORA) {
         w.lora.r = (int64_t)number_in(one, "r", 1, 1 << 16);
@@ -159,7 +186,8 @@ static bool say(const xt_src *src, nn_root *r, const cJSON *one, str *told) {
         w.orthogonal.orthogonal_map = (int)number_in(one, "orthogonal_map", 0, XT_HOUSEHOLDER);
         w.orthogonal.use_trivialization = (int)number_in(one, "use_trivialization", 0, 8);
     }
-    str_printf(told, "%s%s of %s", told->len ? ", " : "", by, of);
+    if (is_said(r, &w, t)) return true;
+    str_printf(&t->made, "%s%s of %s", t->made.len ? ", " : "", by, of);
     return nn_keep_wish(r, &w);
 }
 
@@ -169,23 +197,27 @@ static xt_status make(const xt_src *src, nn_root *r, const char *text, const cha
     const cJSON *one, *tensors = cJSON_GetObjectItemCaseSensitive(all, "tensors");
     const char *dtype = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(all, "dtype"));
     xt_status s = NULL;
-    str told = STR_INIT;
+    told t = {.made = STR_INIT, .other = STR_INIT};
     bool adapted = nn_has_lora(r);
     cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(all, "made")) {
-        if (!s && !say(src, r, one, &told)) s = status_clone(lazy_pending());
+        if (!s && !say(src, r, one, &t)) s = status_clone(lazy_pending());
     }
-    if (!s && !adapted && nn_has_lora(r) && !say_freezes(src, r, cJSON_GetObjectItemCaseSensitive(all, "freezes")))
-        s = status_clone(lazy_pending());
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(all, "freezes");
+    bool again = list && !adapted && nn_has_lora(r);
+    if (!s && again && !say_freezes(src, r, list)) s = status_clone(lazy_pending());
     if (!dtype || strcmp(dtype, xt_dtype_name(r->param_dtype)) != 0) tensors = NULL;
     cJSON_ArrayForEach(one, tensors) {
         double kind = cJSON_IsNumber(one) ? one->valuedouble : NAN;
         if (s || !one->string || !(kind >= -1 && kind < 1024)) continue;
         s = nn_make_waiting(src, r, one->string, kind >= 0, kind > 0 ? (size_t)kind : 0);
     }
-    if (!s && told.len && world_get()->rank == 0)
-        log_msg(XT_SEV_INFO, "as in %s: %s%s", path, str_cstr(&told),
-                !adapted && nn_has_lora(r) ? "; the rest is frozen as it was" : "");
-    str_free(&told);
+    if (!s && t.made.len && world_get()->rank == 0)
+        log_msg(XT_SEV_INFO, "as in %s: %s%s", path, str_cstr(&t.made), again ? "; the rest is frozen as it was" : "");
+    if (!s && t.n_other && world_get()->rank == 0)
+        log_msg(XT_SEV_WARNING, "%s was written with %s%s", path, str_cstr(&t.other),
+                t.n_other > 1 ? "; others differ too" : "");
+    str_free(&t.made);
+    str_free(&t.other);
     cJSON_Delete(all);
     return s;
 }
