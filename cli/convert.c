@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <xtrain/module.h>
 #include <xtrain/program.h>
@@ -75,6 +76,12 @@ static const char *refuse(const char *weights, int bits, bool folders, const xt_
                       : NULL;
 }
 
+/* made: a folder for what was not written then; one that has something in it stays. NULL: there is none. */
+static int refused(xt_status s, const char *made) {
+    if (made) rmdir(made);
+    return cli_fail_status("convert", s);
+}
+
 static int run(int argc, char **argv) {
     const char *from = NULL, *to = NULL, *dtype = NULL, *size = NULL, *weights = NULL;
     xt_convert_opts o = {.struct_size = sizeof o};
@@ -122,20 +129,20 @@ static int run(int argc, char **argv) {
     }
     if ((size_t)snprintf(path, sizeof path, folder ? "%s/model.safetensors" : "%s", to) >= sizeof path)
         return cli_fail("convert", "the path %.100s... is too long", to);
-    xt_status s = folder ? xt_make_folder(to, NULL) : NULL;
+    bool made = false;
+    xt_status s = folder ? xt_make_folder(to, &made) : NULL;
     if (s) return cli_fail_status("convert", s);
     if (folder && same_folder(from, to))
         return cli_fail("convert", "FROM and TO are the same folder, %s; another one is needed", to);
     if (bits) {
         setenv("XT_SUMMARY", "off", 0);
         s = model_folder_convert(from, to, path, bits, o.max_shard_size);
-        if (s) return cli_fail_status("convert", s);
-        return xt_finish();
+        return s ? refused(s, made ? to : NULL) : xt_finish();
     }
     s = xt_convert_weights_opt(from, path, o);
     if (!s && folder && is_folder(from)) s = model_folder_copy(from, to);
     if (!s && folder && is_folder(from) && o.dtype != XT_DTYPE_NONE) s = model_folder_say_dtype(to, o.dtype);
-    return s ? cli_fail_status("convert", s) : 0;
+    return s ? refused(s, made ? to : NULL) : 0;
 }
 
 const cli_command cli_convert = {"convert", "write weights anew: shards, another dtype, other names", run};

@@ -154,16 +154,17 @@ static int64_t count_steps(const fit_options *o, const fit_data *d, int64_t epoc
 
 /* What was asked of the model and the data, for config.json and checkpoints: the same file trains the same run. */
 static void note_settings(xt_trainer *t, const fit_options *o) {
+    const model_options none = {0}, *sizes = o->init ? &none : &o->of_model; /* a folder says its own */
     const struct {
         const char *name;
         double value;
     } numbers[] = {{"model.lr", o->lr},
                    {"model.warmup", (double)o->warmup},
                    {"model.seq", (double)o->of_model.seq},
-                   {"model.context", (double)o->of_model.context},
-                   {"model.layers", (double)o->of_model.layers},
-                   {"model.width", (double)o->of_model.width},
-                   {"model.heads", (double)o->of_model.heads},
+                   {"model.context", (double)sizes->context},
+                   {"model.layers", (double)sizes->layers},
+                   {"model.width", (double)sizes->width},
+                   {"model.heads", (double)sizes->heads},
                    {"model.experts", o->of_model.experts > 1 ? (double)o->of_model.experts : 0},
                    {"model.experts_per_token", o->of_model.experts > 1 ? (double)o->of_model.experts_per_token : 0},
                    {"model.dropout", o->of_model.dropout},
@@ -253,8 +254,10 @@ static int train_on(int rank, fit_data *data) {
     of = t;
     give_arguments(t, o, val_batches(o->val_every) ? NULL : o->val_every);
     xt_trainer_args(t, config.trainer.argc, config.trainer.argv);
-    note_settings(t, o);
     if (o->ckpt && stage == STAGE_FIT) xt_trainer_add(t, xt_model_checkpoint(.dirpath = o->ckpt));
+    int refused = fit_init_resumed(fit_stage_names[stage], o, t);
+    if (refused) return not_begun(refused);
+    note_settings(t, o);
     xt_trainer_add(t, xt_throughput_monitor(.window = 100, .items_per_sample = chosen->tokens ? o->of_model.seq : 0));
     xt_module *net = NULL;
     s = make_module(o, &net);
@@ -522,7 +525,8 @@ static int fit_model(int argc, char **argv) {
         {"--overwrite", CLI_FLAG, &o.overwrite, NULL,
          "the trained model may take the place of what it began with (--init, --adapter, --load)"},
         {"--resume", CLI_STRING, &o.resume, "PATH",
-         "checkpoint to go on from, or 'last'; give the other options again"},
+         "checkpoint to go on from, or 'last'; give the other options again, but those that say what the network is "
+         "(--lora, --weights): it stays the checkpoint's"},
         {"--load", CLI_STRING, &o.load, "FILE",
          "text: weights to begin with, our own or a model.safetensors of Hugging Face's"},
         {"--init", CLI_STRING, &o.init, "FOLDER",

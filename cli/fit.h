@@ -52,6 +52,8 @@ double fit_report_digits(xt_module *net, xt_dataset *test, const char *dir, bool
 bool fit_init_wanted(const char *name, const fit_options *o);
 int fit_init_open(const char *command, fit_options *o, const model **out);
 bool fit_adapts(const fit_options *o);
+/* What the network of a fit that goes on is made of: t knows by now which checkpoint that is from. */
+int fit_init_resumed(const char *command, fit_options *o, xt_trainer *t);
 xt_status fit_init_module(fit_options *o, xt_module **out);
 /* fit_labelled.c: data of an encoder. The classes that are known, or are to be filled in. */
 label_names *fit_init_labels(void);

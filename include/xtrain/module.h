@@ -135,7 +135,7 @@ typedef struct XT_OPTIONS_ xt_save_opts {
     size_t struct_size XT_SIZE(xt_save_opts);
     const char *prefix XT_ZERO; /* names in the file begin with this ("transformer."); NULL = nothing */
     /* matrices whose names in the module fit this pattern ('*', '?') lie in the file the other way round: Hugging
-     * Face's GPT-2 is "h.*.c_*.weight"; NULL = none */
+     * Face's GPT-2 is "h.*.c_*.weight"; weights that are integers lie as they do, and are an error; NULL = none */
     const char *transposed XT_ZERO;
     /* bytes: a larger module becomes NAME-00001-of-00002.safetensors, ..., and NAME.safetensors.index.json (`path` is
      * NAME.safetensors, of which there is none then); 0 = one file, whatever its size */
@@ -161,7 +161,7 @@ typedef struct XT_OPTIONS_ xt_load_opts {
     xt_switch strict XT_IS(xt_load_opts, strict);
     const char *prefix XT_ZERO; /* names in the file begin with this ("transformer."); others are left alone */
     /* tensors whose names in the module fit this pattern ('*', '?') are matrices the file has the other way
-     * round; NULL = none */
+     * round, floats; NULL = none */
     const char *transposed XT_ZERO;
     xt_load_report *report XT_ZERO; /* not NULL: filled in, also when nothing is loaded */
     /* names by rules, before .prefix is looked for: "OLD=NEW,OLD=NEW", the first whose OLD fits counts; each '*' of OLD
@@ -181,7 +181,7 @@ typedef struct XT_OPTIONS_ xt_convert_opts {
     xt_dtype dtype XT_ZERO; /* of tensors of floats; 0 = as they are */
     const char *rename XT_ZERO; /* as xt_load_opts */
     const char *keep XT_ZERO, *leave_out XT_ZERO; /* names that fit are written, or are not; NULL = all, none */
-    const char *transposed XT_ZERO; /* matrices whose old names fit become [columns,rows]; NULL = none */
+    const char *transposed XT_ZERO; /* matrices of floats whose old names fit become [columns,rows]; NULL = none */
     /* the name that an xt_pipeline was given, "h": h.attn.weight [12,...] becomes h.0.attn.weight to h.11.attn.weight,
      * as the blocks of a loop are called, before the other options look at names; NULL = none */
     const char *unstacked XT_ZERO;
@@ -308,7 +308,8 @@ XT_API bool xt_fuse_bn_at(const xt_src *src, xt_module *m, const char *layer, co
  * A begins as a linear layer's weight does and B as zeros, so the first pass gives what there was. All other parameters
  * of m are frozen by the first call (xt_unfreeze the head of a new task behind it): only A and B have gradients, and
  * optimizer state. Of several calls the last that fits a name counts. A pattern that fits the weight of no linear layer
- * is warned of after the next pass. False after an error.
+ * is warned of after the next pass. xt_load of the pretrained model may come before or behind it, before or behind the
+ * first pass: a file that has none of the adapters leaves them as they are. False after an error.
  *     xt_lora(m, "*.q_proj.weight", .r = 8, .alpha = 16, .dropout = 0.05);
  *     ...
  *     XT_TRY(xt_lora_save(m, "adapter", .base_model = "meta-llama/Llama-3.2-1B")); */

@@ -216,6 +216,10 @@ XT_API void xt_trainer_args(xt_trainer *t, int argc, char **argv);
 XT_API double xt_trainer_number(xt_trainer *t, const char *name, double fallback);
 /* valid until the trainer is freed */
 XT_API const char *xt_trainer_text(xt_trainer *t, const char *name, const char *fallback);
+/* What the run that wrote the checkpoint which a fit of t goes on from (.resume) had for a setting, as text: what makes
+ * the network, such as its adapters, is asked for before it is made. NULL where that says nothing of it, where there is
+ * no such checkpoint, and where it cannot be read, which the fit says. Valid until the trainer is freed. */
+XT_API const char *xt_trainer_resumed_text(xt_trainer *t, const char *name);
 /* The configuration as JSON text, written as snprintf would: returns the length it has. */
 XT_API size_t xt_trainer_config(const xt_trainer *t, char *buf, size_t n);
 

@@ -32,6 +32,7 @@ static const ir_type *type_of(const conversion *c, const st_entry *e, bool as_wr
 static xt_status declare(conversion *c, const st_entry *e) {
     const ir_type *t = type_of(c, e, true);
     str name = STR_INIT;
+    XT_TRY(nn_check_turned(c->o.transposed, e->name, nn_file_has_integers(c->in, e->name), c->from));
     nn_rename(c->o.rename, e->name, &name);
     xt_status s = !t || name.failed ? status_oom(64, c->from) : NULL;
     if (!s) s = st_set_declare(c->out, str_cstr(&name), t->dtype, e->rank, t->dims);

@@ -374,6 +374,20 @@ bool nn_keep_wish(nn_root *r, const nn_wish *w) {
     return false;
 }
 
+bool nn_keep_wish_first(nn_root *r, const nn_wish *w) {
+    size_t n = r->n_wishes;
+    nn_wish mine = *w;
+    if (!(mine.pattern = base_strdup(w->pattern)) || !VEC_PUSH(r->wishes, r->n_wishes, r->cap_wishes, mine)) {
+        base_free(mine.pattern);
+        lazy_fail(status_oom(sizeof mine, "a rule for parameters"));
+        return false;
+    }
+    memmove(&r->wishes[1], &r->wishes[0], n * sizeof mine);
+    r->wishes[0] = mine;
+    r->checked_wishes++;
+    return true;
+}
+
 /* A child's patterns are about its own tensors. */
 static char *full_pattern(const xt_module *m, const char *pattern) {
     return nn_full_name(m, pattern, "");
@@ -428,17 +442,24 @@ const char *nn_wish_function(const nn_wish *w) {
     return "xt_init";
 }
 
+/* Weights that are integers are none of the parameters that a call is about; whether there is any that fits. */
+static bool say_integers(const nn_root *r, const nn_wish *w, int others) {
+    char at[256], fits[64] = "fits no parameter";
+    size_t i = 0;
+    while (i < r->n && (!r->entries[i].bits || !nn_matches(w->pattern, r->entries[i].name))) i++;
+    if (i == r->n || w->what == NN_WISH_LORA) return false;
+    if (w->what == NN_WISH_FREEZE) return true; /* which they are */
+    if (others) snprintf(fits, sizeof fits, "fits %d parameter%s", others, others > 1 ? "s" : "");
+    log_msg(XT_SEV_WARNING, "%s at %s: \"%s\" %s; %s is integers since xt_quantize%s", nn_wish_function(w),
+            src_text(w->src, at, sizeof at), w->pattern, fits, r->entries[i].name,
+            w->what == NN_WISH_THAW ? ", which never learn (xt_lora adapts them)" : ": call this before");
+    return true;
+}
+
 static void say_no_match(const nn_root *r, const nn_wish *w) {
     str names = STR_INIT;
     char at[256];
-    for (size_t i = 0; i < r->n; i++) {
-        if (!r->entries[i].bits || w->what == NN_WISH_LORA || !nn_matches(w->pattern, r->entries[i].name)) continue;
-        if (w->what != NN_WISH_FREEZE) /* which they are */
-            log_msg(XT_SEV_WARNING, "%s at %s: \"%s\" fits no parameter; %s is integers since xt_quantize%s",
-                    nn_wish_function(w), src_text(w->src, at, sizeof at), w->pattern, r->entries[i].name,
-                    w->what == NN_WISH_THAW ? ", which never learn (xt_lora adapts them)" : ": call this before");
-        return;
-    }
+    if (say_integers(r, w, 0)) return;
     for (size_t i = 0, told = 0; i < r->n && told <= NAMES_TOLD; i++)
         if (r->entries[i].is_param) {
             str_printf(&names, "%s%s", told ? ", " : "", told == NAMES_TOLD ? "..." : r->entries[i].name);
@@ -527,7 +548,10 @@ int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *p
         ok = !s;
         n += ok;
     }
-    if (ok && !n) say_if_built(r, &w);
+    if (ok && !n)
+        say_if_built(r, &w);
+    else if (ok && !r->depth)
+        say_integers(r, &w, n);
     base_free(w.pattern);
     return ok ? n : -1;
 }
@@ -549,7 +573,10 @@ int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool froz
         n++;
     }
     if (news) lazy_note_freeze(src, nn_wish_function(&w), w.pattern);
-    if (ok && !n) say_if_built(r, &w);
+    if (ok && !n)
+        say_if_built(r, &w);
+    else if (ok && !r->depth)
+        say_integers(r, &w, n);
     base_free(w.pattern);
     return ok ? n : -1;
 }

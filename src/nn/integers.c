@@ -1,5 +1,6 @@
 /* An entry that becomes integers with factors beside it: by xt_quantize, or because a file that is loaded has its
  * weight so, as xt_save writes a module that was quantised. */
+#include "format/safetensors.h"
 #include "lazy/mesh/mesh.h"
 #include "nn/nn.h"
 
@@ -37,6 +38,45 @@ bool nn_become_integers(const xt_src *src, nn_root *r, const char *weight, int b
     return !lazy_is_error(e->t) && !lazy_is_error(f->t);
 }
 
+/* --- turned around --- */
+/* The name of the weight whose factors a tensor of this name may be; false: of none. */
+static bool weight_of_factors(const char *name, char *out, size_t size) {
+    static const char end[] = "_scale";
+    size_t n = strlen(name), k = sizeof end - 1;
+    if (n <= k || n - k >= size || strcmp(name + n - k, end) != 0) return false;
+    snprintf(out, size, "%.*s", (int)(n - k), name);
+    return true;
+}
+
+static bool is_integers(const st_file *f, const char *weight) {
+    const st_entry *q = st_find(f, weight);
+    char *scale = q && (q->dtype == XT_I8 || q->dtype == XT_U8) ? nn_scale_name(weight) : NULL;
+    bool is = scale && st_find(f, scale);
+    base_free(scale);
+    return is;
+}
+
+bool nn_file_has_integers(const st_file *f, const char *name) {
+    char weight[1024];
+    return is_integers(f, name) || (weight_of_factors(name, weight, sizeof weight) && is_integers(f, weight));
+}
+
+bool nn_has_integers(const nn_root *r, const char *name) {
+    char weight[1024];
+    const nn_entry *e = nn_find(r, weight_of_factors(name, weight, sizeof weight) ? weight : name);
+    return e && e->bits;
+}
+
+/* A factor is one for some numbers of a row, which are in as many rows of the other matrix. */
+xt_status nn_check_turned(const char *pattern, const char *name, bool is_of_integers, const char *path) {
+    if (!pattern || !is_of_integers || !nn_matches(pattern, name)) return NULL;
+    return status_new(XT_INVALID_ARGUMENT, NULL,
+                      "%s: %s is kept as integers with a factor for each group of a row's numbers, and is not turned "
+                      "around (\"%s\"); turn the floats that they are made of, and make integers of those",
+                      path, name, pattern);
+}
+
+/* --- at the first call --- */
 /* Takes what a file has of a weight that the module has not made yet. */
 static nn_entry *take(const xt_src *src, nn_root *r, const char *weight, int64_t rows, int64_t columns) {
     char *scale = r->loaded && !nn_parametrized(r, weight) ? nn_scale_name(weight) : NULL;

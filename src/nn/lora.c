@@ -25,7 +25,7 @@ static bool options_fit(const xt_src *src, const xt_lora_opts *o) {
     return false;
 }
 
-static bool adapts_any(const nn_root *r) {
+bool nn_has_lora(const nn_root *r) {
     for (size_t i = 0; i < r->n_wishes; i++)
         if (r->wishes[i].what == NN_WISH_LORA) return true;
     return false;
@@ -39,13 +39,14 @@ static bool keep(xt_module *m, const char *pattern, nn_wish w) {
     return ok;
 }
 
-/* What is there and what comes is left as it is, but for the matrices. */
+/* What is there and what comes is left as it is, but for the matrices. That none of these are there yet is no mistake
+ * of the program's, which has named the weights beside them. */
 static bool freeze_others(const xt_src *src, xt_module *m) {
     src_id at = src_intern(src);
     char *all = nn_full_name(m, "*", "");
-    bool ok = all && keep(m, "*", (nn_wish){.src = at, .what = NN_WISH_FREEZE}) &&
-              keep(m, "*" NN_LORA_A, (nn_wish){.src = at, .what = NN_WISH_THAW}) &&
-              keep(m, "*" NN_LORA_B, (nn_wish){.src = at, .what = NN_WISH_THAW});
+    bool ok = all && keep(m, "*", (nn_wish){.src = at, .again = true, .what = NN_WISH_FREEZE}) &&
+              keep(m, "*" NN_LORA_A, (nn_wish){.src = at, .again = true, .what = NN_WISH_THAW}) &&
+              keep(m, "*" NN_LORA_B, (nn_wish){.src = at, .again = true, .what = NN_WISH_THAW});
     bool news = false;
     for (size_t i = 0; ok && i < m->root->n; i++) {
         const nn_entry *e = &m->root->entries[i];
@@ -62,14 +63,14 @@ bool xt_lora_at(const xt_src *src, xt_module *m, const char *pattern, xt_lora_op
         return false;
     }
     if (!options_fit(src, &o)) return false;
-    bool first = !adapts_any(m->root);
+    bool first = !nn_has_lora(m->root);
     return keep(m, pattern, (nn_wish){.src = src_intern(src), .what = NN_WISH_LORA, .lora = o}) &&
            (!first || freeze_others(src, m));
 }
 
 xt_tensor nn_lora_added(const xt_src *src, xt_module *m, const char *layer, xt_tensor x, xt_tensor y, int64_t in,
                         int64_t out) {
-    if (!m->root->n_wishes || !adapts_any(m->root)) return y;
+    if (!m->root->n_wishes || !nn_has_lora(m->root)) return y;
     char *weight = nn_full_name(m, layer, "weight");
     const nn_wish *w = weight ? nn_lora_of(m->root, weight) : NULL;
     base_free(weight);

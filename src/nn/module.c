@@ -357,10 +357,17 @@ bool nn_is_lora(const char *name) {
     return nn_matches("*" NN_LORA_A, name) || nn_matches("*" NN_LORA_B, name);
 }
 
-/* Files that must have every tensor have not this one. Adapters of a fit that goes on may be said later than the file
- * was written, and begin as nothing. */
+/* Files that must have every tensor have not this one. Adapters begin as nothing beside a model that has none in its
+ * file, and so do those that are said later than the file of a fit that goes on was written. */
 static bool must_have(const nn_root *r, const char *name) {
-    return (r->loaded_all || r->loaded_whole) && !(r->resumed && nn_is_lora(name));
+    if (!r->loaded_all && !r->loaded_whole) return false;
+    return !nn_is_lora(name) || (!r->resumed && (r->loaded_whole || r->loaded_adapts));
+}
+
+const char *nn_lacking_advice(bool resumes) {
+    return resumes ? ": a fit goes on with the layers that it had; without resume, xt_load_with(net, path, .strict = "
+                     "XT_OFF) behind xt_module_build begins one with those that the file has"
+                   : "";
 }
 
 /* The value a tensor begins with: from the file that was loaded, else as the layer or the user's rule says. It is a
@@ -377,8 +384,9 @@ static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is
     if (l && !nn_converts(l->type, type))
         *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type, l->path);
     else if (!l && must_have(r, name))
-        *out = lazy_error(src, XT_NOT_FOUND, "%s %s no tensor %s, which the module needs", r->loaded_path,
-                          r->loaded_files > 1 ? "and what was loaded before it hold" : "holds", name);
+        *out = lazy_error(src, XT_NOT_FOUND, "%s %s no tensor %s, which the module needs%s", r->loaded_path,
+                          r->loaded_files > 1 ? "and what was loaded before it hold" : "holds", name,
+                          nn_lacking_advice(r->resumed));
     else {
         if (is_param) s = wished(r, name, type, &recipe, frozen);
         if (!s && l && l->t.slot && l->type != type) s = nn_loaded_fetch(l);
@@ -423,6 +431,7 @@ xt_status nn_give_gradient(xt_module *m, const char *name, const ir_type *type, 
 static void tell_lacking(const xt_src *src, nn_root *r, const char *name) {
     char at[256];
     if (!r->resumed || r->told_lacking || (r->loaded && map_get(r->loaded, name, strlen(name)))) return;
+    if (must_have(r, name)) return; /* it is an error then, and does not begin */
     r->told_lacking = true;
     log_msg(XT_SEV_INFO,
             "%s: %s is not in %s, which the fit goes on from: it begins as that of a new layer, and so do others that "

@@ -47,6 +47,7 @@ typedef struct nn_root {
     bool loaded_whole; /* the same until nn_loaded_passed: of a pass with the weights of a checkpoint */
     bool resumed, told_lacking; /* a fit goes on from loaded_path: a tensor that it lacks is told, once */
     bool loaded_own; /* that file is a fit's own */
+    bool loaded_adapts; /* a file that values wait of has matrices of LoRA's: it must have all of them */
     bool loaded_told; /* what nobody took of it */
     int loaded_updates; /* since then, until that */
     struct nn_wish *wishes;
@@ -140,7 +141,8 @@ bool nn_layer_name(const char *name, size_t under, int64_t layer, char *out, siz
 typedef struct nn_wish {
     char *pattern; /* on full names */
     src_id src;
-    bool again; /* of a checkpoint, whose fit has said it: that no name fits is no mistake of this one */
+    /* of a checkpoint, whose fit has said it, or of another wish: that no name fits is no mistake of the program's */
+    bool again;
     enum {
         NN_WISH_INIT,
         NN_WISH_FREEZE,
@@ -161,6 +163,7 @@ xt_status nn_wished(const struct nn_root *r, const char *name, const ir_type *ty
 void nn_wishes_free(struct nn_root *r);
 void nn_wishes_check(struct nn_root *r); /* after a pass: says which fit no parameter */
 bool nn_keep_wish(struct nn_root *r, const nn_wish *w); /* copies it; false without memory, which is reported */
+bool nn_keep_wish_first(struct nn_root *r, const nn_wish *w); /* the same, as if it had been said before all others */
 uint64_t nn_next_numbers(uint64_t n); /* the first of n that no module or root has */
 /* m and all below it are in this mode until nn_mode_end, which gives each of them back the mode it had: what the user
  * has said of children outlasts a validation. These nest. NULL does nothing. */
@@ -232,6 +235,11 @@ xt_tensor nn_orthogonal(const xt_src *src, xt_module *m, const char *layer, cons
                         xt_dtype dtype, int rank, const int64_t *dims, const xt_orthogonal_opts *o);
 /* integers.c: entries of integers, with factors in an entry of their own. Its name; base_free. */
 char *nn_scale_name(const char *weight);
+/* Of a pattern of matrices that are to be turned around: the error where it fits a tensor `name` that is integers, or
+ * their factors. is_of_integers: of a file's and of a module's tensors. */
+xt_status nn_check_turned(const char *pattern, const char *name, bool is_of_integers, const char *path);
+bool nn_file_has_integers(const struct st_file *f, const char *name);
+bool nn_has_integers(const nn_root *r, const char *name);
 /* 8 or 4: tensors of these types stand for a weight [rows,columns]; 0: they do not. */
 int nn_integer_bits(const ir_type *q, const ir_type *factors, int64_t rows, int64_t columns);
 /* The entry of that name becomes integers, whose values are taken or stay in their file, and the factors an entry of
@@ -244,7 +252,8 @@ xt_tensor nn_dequantized(const xt_src *src, const nn_root *r, const nn_entry *e,
 /* Rows `indices` of such a [vocab,dim]: [...,dim]. The table stays narrow. */
 xt_tensor nn_dequantized_rows(const xt_src *src, const nn_root *r, const nn_entry *e, int64_t vocab, int64_t dim,
                               xt_tensor indices);
-/* lora.c: the last xt_lora whose pattern fits the weight `name` (full); NULL: none. */
+bool nn_has_lora(const nn_root *r); /* lora.c: xt_lora was called */
+/* The last xt_lora whose pattern fits the weight `name` (full); NULL: none. */
 const nn_wish *nn_lora_of(const nn_root *r, const char *name);
 /* What a linear layer gives, with what its narrow matrices add, if it has any. x [...,in] -> y [...,out] */
 xt_tensor nn_lora_added(const xt_src *src, xt_module *m, const char *layer, xt_tensor x, xt_tensor y, int64_t in,
@@ -281,6 +290,7 @@ bool nn_matches(const char *pattern, const char *name); /* '*' and '?' */
 void nn_first_pass_ended(nn_root *r);
 void nn_updated(nn_root *r);
 void nn_loaded_left(nn_root *r);
+void nn_resumed_left(nn_root *r); /* the same of the file that a fit went on from, at its end */
 typedef xt_status (*nn_waiting_fn)(void *user, const char *name, nn_loaded *l);
 xt_status nn_each_waiting(const nn_root *r, nn_waiting_fn fn, void *user);
 /* The value that waits for that name as a state, which the layer that takes it will have: whoever has to do with a
@@ -343,8 +353,9 @@ struct st_file;
 /* xt_load_with for whoever has the file open and has compared its checksums: what was compared is what is loaded,
  * though another file may have the path by now. */
 xt_status nn_load_opened(const xt_src *src, xt_module *m, struct st_file *f, const char *path, xt_load_opts o);
-/* The same, where what the module does not have yet waits for the layers that take it. */
-xt_status nn_load_waiting(const xt_src *src, xt_module *m, struct st_file *f, const char *path);
+/* The same, where what the module does not have yet waits for the layers that take it. resumes: of a fit that goes on,
+ * whose adapters may be newer than the file. */
+xt_status nn_load_waiting(const xt_src *src, xt_module *m, struct st_file *f, const char *path, bool resumes);
 /* outline.c: a fit's own file, for a fit that goes on or for a pass: the module has all tensors of the file from here
  * on, in the file's order, though their layers may be called later, or beside its net; and what makes weights of others
  * there makes them here. */
@@ -363,6 +374,8 @@ static inline void nn_taken(nn_root *r, nn_entry *e) { /* it waits no longer */
     r->n_waiting -= e->waits;
     e->waits = e->anew = false;
 }
+/* What to do where a file lacks a tensor of the module, to stand behind the error; "" where that is plain. */
+const char *nn_lacking_advice(bool resumes);
 /* A tensor of that full name is neither there nor waiting: whoever makes it says how it begins. */
 bool nn_is_new(const nn_root *r, const char *name);
 /* Gives the tensor `name` (full) its value (copied): one that is there has it now, one that is not takes it as what is

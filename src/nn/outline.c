@@ -3,8 +3,9 @@
  * network from its begin on: what goes over all parameters goes over them in the same order, and what waits for a layer
  * that is called later (gradients, averages, each rank's statistics) is of a tensor that is there.
  *
- * {"dtype": "f32", "tensors": {NAME: KIND}, "made": [{"by": "xt_lora", "of": PATTERN, ...}]}; KIND is -1 for a buffer,
- * 0 for a parameter, and of one that an xt_pipeline stacks how much of its name is the blocks' module. */
+ * {"dtype": "f32", "tensors": {NAME: KIND}, "made": [{"by": "xt_lora", "of": PATTERN, ...}], "freezes": [[PATTERN,
+ * true or false], ...]}; KIND is -1 for a buffer, 0 for a parameter, and of one that an xt_pipeline stacks how much of
+ * its name is the blocks' module. "freezes" is there with adapters: what is trained beside them. */
 #include <cjson/cJSON.h>
 #include <math.h>
 
@@ -54,6 +55,21 @@ static bool has_integers(const nn_root *r) {
     return false;
 }
 
+static bool freezes(const nn_wish *w) {
+    return w->what == NN_WISH_FREEZE || w->what == NN_WISH_THAW;
+}
+
+static void add_freezes(cJSON *all, const nn_root *r) {
+    cJSON *list = cJSON_AddArrayToObject(all, "freezes");
+    for (size_t i = 0; i < r->n_wishes; i++) {
+        if (!freezes(&r->wishes[i])) continue;
+        cJSON *one = cJSON_CreateArray();
+        cJSON_AddItemToArray(one, cJSON_CreateString(r->wishes[i].pattern));
+        cJSON_AddItemToArray(one, cJSON_CreateBool(r->wishes[i].what == NN_WISH_FREEZE));
+        cJSON_AddItemToArray(list, one);
+    }
+}
+
 char *nn_outline_text(const nn_root *r) {
     cJSON *all = cJSON_CreateObject(), *tensors = has_integers(r) ? NULL : cJSON_AddObjectToObject(all, "tensors"),
           *made = cJSON_AddArrayToObject(all, "made");
@@ -64,6 +80,7 @@ char *nn_outline_text(const nn_root *r) {
     }
     for (size_t i = 0; i < r->n_wishes; i++)
         if (makes(&r->wishes[i])) add_wish(made, &r->wishes[i]);
+    if (nn_has_lora(r)) add_freezes(all, r);
     char *text = cJSON_PrintUnformatted(all), *out = text ? base_strdup(text) : NULL;
     cJSON_free(text);
     cJSON_Delete(all);
@@ -71,11 +88,38 @@ char *nn_outline_text(const nn_root *r) {
 }
 
 /* --- made again --- */
-/* The program's own word for the same weights counts, whatever it says of them. */
-static bool is_said(const nn_root *r, int what, const char *pattern) {
-    for (size_t i = 0; i < r->n_wishes; i++)
-        if ((int)r->wishes[i].what == what && strcmp(r->wishes[i].pattern, pattern) == 0) return true;
-    return false;
+typedef struct told {
+    str made, other; /* what the file makes; the first that has other numbers in it */
+    int n_other;
+} told;
+
+/* The first number that two wishes differ in; N_NUMBERS: none. */
+static int differs(const nn_wish *a, const nn_wish *b) {
+    number x[N_NUMBERS], y[N_NUMBERS];
+    int i = 0;
+    numbers_of(a, x);
+    numbers_of(b, y);
+    while (i < N_NUMBERS && x[i].value == y[i].value) i++;
+    return i;
+}
+
+/* The program's own word for the same weights counts, whatever it says of them; other numbers are told. */
+static bool is_said(const nn_root *r, const nn_wish *w, told *t) {
+    const nn_wish *said = NULL;
+    number was[N_NUMBERS], now[N_NUMBERS];
+    for (size_t i = 0; i < r->n_wishes; i++) {
+        if (r->wishes[i].what != w->what || strcmp(r->wishes[i].pattern, w->pattern) != 0) continue;
+        said = &r->wishes[i];
+        if (differs(said, w) == N_NUMBERS) return true;
+    }
+    if (!said) return false;
+    int i = differs(said, w);
+    numbers_of(w, was);
+    numbers_of(said, now);
+    if (!t->n_other++)
+        str_printf(&t->other, "%s of %s where .%s = %g, and it is %g here", nn_wish_function(w), w->pattern,
+                   was[i].name, was[i].value, now[i].value);
+    return true;
 }
 
 static int kind_of(const char *by) {
@@ -93,11 +137,41 @@ static double number_in(const cJSON *one, const char *name, double low, double h
     return v >= low && v <= high ? v : low > 0 ? low : 0;
 }
 
-static bool say(const xt_src *src, nn_root *r, const cJSON *one, str *told) {
+static const char *pattern_of(const cJSON *freeze) {
+    return cJSON_GetStringValue(cJSON_GetArrayItem(freeze, 0));
+}
+
+static bool any_fits(const cJSON *list, const char *name) {
+    const cJSON *one;
+    cJSON_ArrayForEach(one, list) if (pattern_of(one) && nn_matches(pattern_of(one), name)) return true;
+    return false;
+}
+
+/* What xt_lora has frozen, where the program does not say it again, in front of what the program says of others. */
+static bool say_freezes(const xt_src *src, nn_root *r, const cJSON *list) {
+    bool news = false;
+    for (int i = cJSON_GetArraySize(list); i-- > 0;) {
+        const cJSON *one = cJSON_GetArrayItem(list, i);
+        bool frozen = cJSON_IsTrue(cJSON_GetArrayItem(one, 1));
+        nn_wish w = {.pattern = (char *)pattern_of(one),
+                     .src = src_intern(src),
+                     .again = true,
+                     .what = frozen ? NN_WISH_FREEZE : NN_WISH_THAW};
+        if (w.pattern && !nn_keep_wish_first(r, &w)) return false;
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        const nn_entry *e = &r->entries[i];
+        if (e->is_param && any_fits(list, e->name)) news |= lazy_train(src, e->t, !nn_is_frozen(r->module, e->name));
+    }
+    if (news) lazy_note_freeze(src, "xt_lora", NULL);
+    return true;
+}
+
+static bool say(const xt_src *src, nn_root *r, const cJSON *one, told *t) {
     const char *by = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "by")),
                *of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "of"));
     int what = kind_of(by);
-    if (what < 0 || !of || is_said(r, what, of)) return true;
+    if (what < 0 || !of) return true;
     nn_wish w = {.pattern = (char *)of, .src = src_intern(src), .again = true, .what = what};
     if (what == NN_WISH_LORA) {
         w.lora.r = (int64_t)number_in(one, "r", 1, 1 << 16);
@@ -112,7 +186,8 @@ static bool say(const xt_src *src, nn_root *r, const cJSON *one, str *told) {
         w.orthogonal.orthogonal_map = (int)number_in(one, "orthogonal_map", 0, XT_HOUSEHOLDER);
         w.orthogonal.use_trivialization = (int)number_in(one, "use_trivialization", 0, 8);
     }
-    str_printf(told, "%s%s of %s", told->len ? ", " : "", by, of);
+    if (is_said(r, &w, t)) return true;
+    str_printf(&t->made, "%s%s of %s", t->made.len ? ", " : "", by, of);
     return nn_keep_wish(r, &w);
 }
 
@@ -122,25 +197,34 @@ static xt_status make(const xt_src *src, nn_root *r, const char *text, const cha
     const cJSON *one, *tensors = cJSON_GetObjectItemCaseSensitive(all, "tensors");
     const char *dtype = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(all, "dtype"));
     xt_status s = NULL;
-    str told = STR_INIT;
+    told t = {.made = STR_INIT, .other = STR_INIT};
+    bool adapted = nn_has_lora(r);
     cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(all, "made")) {
-        if (!s && !say(src, r, one, &told)) s = status_clone(lazy_pending());
+        if (!s && !say(src, r, one, &t)) s = status_clone(lazy_pending());
     }
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(all, "freezes");
+    bool again = list && !adapted && nn_has_lora(r);
+    if (!s && again && !say_freezes(src, r, list)) s = status_clone(lazy_pending());
     if (!dtype || strcmp(dtype, xt_dtype_name(r->param_dtype)) != 0) tensors = NULL;
     cJSON_ArrayForEach(one, tensors) {
         double kind = cJSON_IsNumber(one) ? one->valuedouble : NAN;
         if (s || !one->string || !(kind >= -1 && kind < 1024)) continue;
         s = nn_make_waiting(src, r, one->string, kind >= 0, kind > 0 ? (size_t)kind : 0);
     }
-    if (!s && told.len && world_get()->rank == 0) log_msg(XT_SEV_INFO, "as in %s: %s", path, str_cstr(&told));
-    str_free(&told);
+    if (!s && t.made.len && world_get()->rank == 0)
+        log_msg(XT_SEV_INFO, "as in %s: %s%s", path, str_cstr(&t.made), again ? "; the rest is frozen as it was" : "");
+    if (!s && t.n_other && world_get()->rank == 0)
+        log_msg(XT_SEV_WARNING, "%s was written with %s%s", path, str_cstr(&t.other),
+                t.n_other > 1 ? "; others differ too" : "");
+    str_free(&t.made);
+    str_free(&t.other);
     cJSON_Delete(all);
     return s;
 }
 
 xt_status nn_load_checkpoint(const xt_src *src, xt_module *m, st_file *f, const char *path, bool resumes) {
     nn_root *r = m->root;
-    XT_TRY(nn_load_waiting(src, m, f, path));
+    XT_TRY(nn_load_waiting(src, m, f, path, resumes));
     const char *outline = st_get_meta(f, NN_OUTLINE);
     if (outline) XT_TRY(make(src, r, outline, path));
     r->loaded_path = intern_text(intern(path));

@@ -119,10 +119,12 @@ static xt_status write_entry(void *user, const nn_entry *e, char *data) {
     return write_data(o, o->set, within(e->name, o->child), e->type, data);
 }
 
-static xt_status declare_all(const nn_root *r, const save *o) {
+static xt_status declare_all(const nn_root *r, const char *path, const save *o) {
     for (size_t i = 0; i < r->n; i++) {
         const char *name = within(r->entries[i].name, o->child);
-        if (name) XT_TRY(declare(o, o->set, name, r->entries[i].type));
+        if (!name) continue;
+        XT_TRY(nn_check_turned(o->transposed, name, nn_has_integers(r, r->entries[i].name), path));
+        XT_TRY(declare(o, o->set, name, r->entries[i].type));
     }
     return NULL;
 }
@@ -135,7 +137,7 @@ static xt_status open_set(const char *path, int64_t shard, save *o) {
 static xt_status write_all(const nn_root *r, const char *path, int64_t shard, save *o) {
     bool here = nn_writes_here();
     xt_status s = here ? open_set(path, shard, o) : NULL;
-    if (!s && here) s = declare_all(r, o);
+    if (!s && here) s = declare_all(r, path, o);
     if (!s && here) s = nn_each_waiting(r, declare_waiting, o);
     if (r->n) s = nn_write_each(r, &(nn_write){is_saved, write_entry, o}, s);
     o->failed = s;
@@ -202,6 +204,8 @@ typedef struct load {
     char *child; /* what the names of the module's tensors begin with, where it is another's child */
     bool strict;
     bool waits; /* what the module does not have yet is no fault: layers to come take it */
+    bool resumes; /* of a fit that goes on */
+    bool adapts; /* the file has matrices of LoRA's */
     xt_load_report *report;
     map *found; /* name in the root -> st_entry */
     map *values;
@@ -239,6 +243,14 @@ static bool may_be_factors(const nn_root *r, const char *name) {
     return at && r->entries[at - 1].is_param;
 }
 
+/* Is it of a layer that xt_lora was called for, and that has not been called since? */
+static bool is_lora_to_come(const nn_root *r, const char *name) {
+    char weight[1024];
+    const char *leaf = nn_is_lora(name) ? strrchr(name, '.') - strlen("lora_A") : NULL;
+    return leaf && snprintf(weight, sizeof weight, "%.*sweight", (int)(leaf - name), name) < (int)sizeof weight &&
+           nn_lora_of(r, weight);
+}
+
 static xt_status type_differs(const load *l, const nn_entry *e, const st_entry *in) {
     const ir_type *t = type_of(l, e->name, in);
     if (nn_converts(t, e->type) || narrower(l, e, in)) return NULL;
@@ -250,6 +262,12 @@ static xt_status type_differs(const load *l, const nn_entry *e, const st_entry *
         status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s is %s in the module", l->path, e->name, str_cstr(&text));
     str_free(&text);
     return s;
+}
+
+/* Adapters stay as they are beside a model that has none in its file, and where they are said later than the file of a
+ * fit that goes on was written; a pass with a fit's file is of all that the fit had. */
+static bool may_lack(const load *l, const char *name) {
+    return nn_is_lora(name) && (l->resumes || (!l->waits && !l->adapts));
 }
 
 /* With strict the file must hold every tensor of the module and no other; shapes and dtypes must agree always. */
@@ -267,7 +285,10 @@ static xt_status check(load *l) {
         const char *own = name_in_module(within_child, l->prefix);
         if (!own) continue;
         snprintf(name, sizeof name, "%s%s", l->child, own);
-        if (!nn_is_unmade(r) && !l->waits && nn_is_new(r, name) && !may_be_factors(r, name))
+        XT_TRY(nn_check_turned(l->transposed, name, nn_file_has_integers(l->f, in->name), l->path));
+        l->adapts = l->adapts || nn_is_lora(name);
+        bool later = l->waits || may_be_factors(r, name) || is_lora_to_come(r, name);
+        if (!nn_is_unmade(r) && !later && nn_is_new(r, name))
             tell(l, &l->report->unexpected, '+', own);
         else if (map_get(l->found, name, strlen(name)))
             return status_new(XT_INVALID_ARGUMENT, NULL, "%s: by the rules two of its tensors are called %s", l->path,
@@ -280,6 +301,7 @@ static xt_status check(load *l) {
         const st_entry *in = map_get(l->found, e->name, strlen(e->name));
         const char *own = within(e->name, l->child);
         if (!own || (!in && e->waits)) continue;
+        if (!in && l->strict && may_lack(l, e->name)) continue;
         if (!in)
             tell(l, &l->report->missing, '-', own);
         else
@@ -291,8 +313,8 @@ static xt_status check(load *l) {
     if (l->report->missing) {
         const char *dash = l->report->names[0] == '-' ? l->report->names : strstr(l->report->names, "\n- ");
         first = dash ? dash + (*dash == '\n' ? 3 : 2) : "";
-        return status_new(XT_NOT_FOUND, NULL, "%s holds no tensor %.*s, which the module needs", l->path,
-                          (int)strcspn(first, "\n"), first);
+        return status_new(XT_NOT_FOUND, NULL, "%s holds no tensor %.*s, which the module needs%s", l->path,
+                          (int)strcspn(first, "\n"), first, nn_lacking_advice(l->resumes));
     }
     if (l->report->unexpected)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s holds tensor %.*s, which the module does not have", l->path, n,
@@ -335,6 +357,14 @@ static xt_status read_values(load *l) {
     return NULL;
 }
 
+/* Integers that wait are replaced by floats: nothing asks for the factors any more. */
+static void forget_factors(const load *l, const nn_loaded *old, const void *weight, size_t n) {
+    char name[1100];
+    if (old->type->dtype != XT_I8 && old->type->dtype != XT_U8) return;
+    snprintf(name, sizeof name, "%.*s_scale", (int)n, (const char *)weight);
+    if (!map_get(l->found, name, strlen(name))) nn_loaded_free(map_remove(l->r->loaded, name, strlen(name)));
+}
+
 /* What has not been written waits for layers to come, of the first forward pass or beside it, with what other files
  * have for others of them; but a fit's own file has all that the fit had. */
 static xt_status keep_for_later(load *l) {
@@ -347,6 +377,7 @@ static xt_status keep_for_later(load *l) {
         map_free(r->loaded, nn_loaded_free);
         r->loaded = NULL;
         r->loaded_files = 0;
+        r->loaded_adapts = false;
         for (size_t i = 0; i < r->n; i++)
             r->entries[i].anew =
                 r->entries[i].waits && !map_get(l->found, r->entries[i].name, strlen(r->entries[i].name));
@@ -362,9 +393,11 @@ static xt_status keep_for_later(load *l) {
             nn_loaded_free(v);
             return status_oom(n, l->path);
         }
+        if (old) forget_factors(l, old, name, n);
         nn_loaded_free(old);
     }
     if (!path) return NULL;
+    r->loaded_adapts = r->loaded_adapts || l->adapts;
     r->loaded_files += path != r->loaded_path || !r->loaded_files;
     r->loaded_own = r->loaded_own && path == r->loaded_path;
     r->loaded_path = path;
@@ -421,8 +454,8 @@ static xt_status run_load(load *l) {
     return keep_for_later(l);
 }
 
-static xt_status load_opened(const xt_src *src, xt_module *m, st_file *f, const char *path, xt_load_opts o,
-                             bool waits) {
+static xt_status load_opened(const xt_src *src, xt_module *m, st_file *f, const char *path, xt_load_opts o, bool waits,
+                             bool resumes) {
     xt_load_report unused, *report = o.report ? o.report : &unused;
     memset(report, 0, sizeof *report);
     load l = {.src = src,
@@ -434,6 +467,7 @@ static xt_status load_opened(const xt_src *src, xt_module *m, st_file *f, const 
               .rename = o.rename,
               .strict = o.strict != XT_OFF,
               .waits = waits,
+              .resumes = resumes,
               .report = report,
               .found = map_new(),
               .values = map_new(),
@@ -448,11 +482,11 @@ static xt_status load_opened(const xt_src *src, xt_module *m, st_file *f, const 
 }
 
 xt_status nn_load_opened(const xt_src *src, xt_module *m, st_file *f, const char *path, xt_load_opts o) {
-    return load_opened(src, m, f, path, o, false);
+    return load_opened(src, m, f, path, o, false, false);
 }
 
-xt_status nn_load_waiting(const xt_src *src, xt_module *m, st_file *f, const char *path) {
-    return load_opened(src, m, f, path, XT_OPTS(xt_load_opts, ), true);
+xt_status nn_load_waiting(const xt_src *src, xt_module *m, st_file *f, const char *path, bool resumes) {
+    return load_opened(src, m, f, path, XT_OPTS(xt_load_opts, ), true, resumes);
 }
 
 xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_load_opts o) {

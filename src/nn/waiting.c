@@ -120,6 +120,30 @@ void nn_loaded_left(nn_root *r) {
     }
 }
 
+/* Layers that the program no longer has, or that this part of the fit has not called. */
+void nn_resumed_left(nn_root *r) {
+    size_t at = 0, key_size, n = 0;
+    const void *key;
+    void *v;
+    char first[256] = "";
+    if (!r->resumed || r->told_lacking || r->loaded_told) return;
+    for (size_t i = 0; i < r->n; i++) {
+        if (!r->entries[i].waits || r->entries[i].anew) continue;
+        if (!n++) snprintf(first, sizeof first, "%s", r->entries[i].name);
+    }
+    while (r->loaded && map_next(r->loaded, &at, &key, &key_size, &v)) {
+        if (((nn_loaded *)v)->path != r->loaded_path) continue;
+        if (!n++) snprintf(first, sizeof first, "%.*s", (int)key_size, (const char *)key);
+    }
+    if (!n) return;
+    r->loaded_told = true;
+    log_msg(
+        XT_SEV_INFO,
+        "%s holds %zu tensors that no layer has asked for since the fit went on from it, %s among them: they stay as "
+        "they are, and in checkpoints",
+        r->loaded_path, n, first);
+}
+
 void nn_updated(nn_root *r) {
     if (r->loaded_path && !r->loaded_own && !r->loaded_told && ++r->loaded_updates == 2) nn_loaded_left(r);
 }

@@ -50,12 +50,13 @@ xt_tensor nn_made_of_others(const xt_src *src, const nn_root *r, const char *nam
     const char *part = w->what == NN_WISH_WEIGHT_NORM ? "original1" : "original";
     int layer = leaf ? (int)(leaf - name + 1) : 0;
     char at[256];
-    return lazy_error(
-        src, XT_FAILED_PRECONDITION,
-        "%s is in %s, and %s at %s makes it of others, which the file does not have: load it as one of them, "
-        "xt_load_with(m, path, .rename = \"%s=%.*sparametrizations.%s.%s\"), or leave that call out",
-        name, r->loaded_path ? r->loaded_path : "what was loaded", nn_wish_function(w), src_text(w->src, at, sizeof at),
-        name, layer, name, name + layer, part);
+    return lazy_error(src, XT_FAILED_PRECONDITION,
+                      "%s is in %s, and %s at %s makes it of others, which the file does not have: leave that call "
+                      "out%s, or %sload it "
+                      "as one of them, xt_load_with(m, path, .rename = \"%s=%.*sparametrizations.%s.%s\")",
+                      name, r->loaded_path ? r->loaded_path : "what was loaded", nn_wish_function(w),
+                      src_text(w->src, at, sizeof at), r->resumed ? " of a fit that goes on" : "",
+                      r->resumed ? "begin one without resume and " : "", name, layer, name, name + layer, part);
 }
 
 bool nn_parametrization(const xt_src *src, const char *what, const char *layer, const char *leaf, const char *part,

@@ -566,7 +566,7 @@ xt_status checkpoint_for_pass(xt_trainer *t) {
 }
 
 /* What is wrong with the file is left to the fit to say, which looks at all of it. */
-xt_status checkpoint_data_state(xt_trainer *t, char **out) {
+xt_status checkpoint_resume_meta(xt_trainer *t, const char *key, bool sums, char **out) {
     char *point = NULL;
     *out = NULL;
     if (t->global_step) return NULL;
@@ -575,9 +575,9 @@ xt_status checkpoint_data_state(xt_trainer *t, char **out) {
     const char *from = point ? point : t->o.resume;
     checkpoint_source c = {0};
     xt_status s = from ? open_checkpoint(t, from, &c) : NULL;
-    const char *state = from && !s && c.f ? st_get_meta(c.f, "data") : NULL;
-    if (state) s = check_sum(c.f, c.path);
-    if (!s && state && !(*out = base_strdup(state))) s = status_oom(strlen(state), "the data module's state");
+    const char *text = from && !s && c.f ? st_get_meta(c.f, key) : NULL;
+    if (text && sums) s = check_sum(c.f, c.path);
+    if (!s && text && !(*out = base_strdup(text))) s = status_oom(strlen(text), key);
     bool memory = s && status_code(s) == XT_RESOURCE_EXHAUSTED;
     if (from) checkpoint_source_close(&c);
     base_free(point);

@@ -68,6 +68,13 @@ void config_free(xt_trainer *t) {
     base_free(t->settings);
     t->settings = NULL;
     t->n_settings = t->cap_settings = 0;
+    for (size_t i = 0; i < t->n_resumed; i++) {
+        base_free(t->resumed[i].name);
+        base_free(t->resumed[i].value);
+    }
+    base_free(t->resumed);
+    t->resumed = NULL;
+    t->n_resumed = t->cap_resumed = 0;
 }
 
 size_t config_count(const xt_trainer *t) {
@@ -251,6 +258,31 @@ xt_status xt_config_read(const char *path, take_fn take, void *user) {
     cJSON_Delete(all);
     base_free(text);
     return status_context(s, "%s", path);
+}
+
+/* --- of the run that is gone on from --- */
+static xt_status take_resumed(const char *name, const char *value, void *user) {
+    xt_trainer *t = user;
+    struct train_setting one = {.name = base_strdup(name), .value = base_strdup(value)};
+    if (one.name && one.value && VEC_PUSH(t->resumed, t->n_resumed, t->cap_resumed, one)) return NULL;
+    base_free(one.name);
+    base_free(one.value);
+    return status_oom(sizeof one, name);
+}
+
+void config_keep_resumed(xt_trainer *t, const char *text) {
+    cJSON *all = cJSON_Parse(text);
+    const cJSON *section;
+    xt_status s = NULL;
+    if (cJSON_IsObject(all)) cJSON_ArrayForEach(section, all) if (!s) s = take_section(section, take_resumed, t);
+    cJSON_Delete(all);
+    xt_status_free(s);
+}
+
+const char *config_resumed(const xt_trainer *t, const char *name) {
+    for (size_t i = 0; i < t->n_resumed; i++)
+        if (same_name(t->resumed[i].name, name)) return t->resumed[i].value;
+    return NULL;
 }
 
 static xt_status take_value(const char *name, const char *value, void *user) {

@@ -55,7 +55,7 @@ static xt_status prepare(xt_trainer *t) {
 static xt_status restore(xt_trainer *t) {
     char *state = NULL;
     if (!t->data.load_state) return NULL;
-    XT_TRY(checkpoint_data_state(t, &state));
+    XT_TRY(checkpoint_resume_meta(t, "data", true, &state));
     lazy_inside_fn inside;
     lazy_enter(&inside, "a data module's load_state", t);
     xt_status s = state ? answer(t->data.load_state(state, t->data.user), "load_state") : NULL;

@@ -128,6 +128,8 @@ static void end_fit(xt_trainer *t, bool ok) {
     log_forget_step(LOG_TRAIN); /* a run that resumes has it from the checkpoint */
     if (ok) stopping_meet();
     forget_empty_run(t);
+    if (ok && t->resumed_from && !t->quiet && world_get()->rank == 0 && t->epoch > t->begun_epoch)
+        nn_resumed_left(t->net->root);
     if (t->history && t->run_dir && world_get()->rank == 0) {
         char *path = path_join(t->run_dir, "loss.png");
         xt_status s = path ? history_draw(t->history, path) : NULL;

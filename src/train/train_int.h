@@ -180,6 +180,9 @@ struct xt_trainer {
     /* of the checkpoint, until they are said again; NULL: none (checkpoint_modes.c) */
     char *said_frozen, *said_freezes, *said_modes;
     char *resumed_from; /* the file; NULL when the fit began anew */
+    bool resumed_asked; /* settings of the run that wrote it were asked for, and are these (resumed.c) */
+    struct train_setting *resumed;
+    size_t n_resumed, cap_resumed;
     double mfu; /* by the throughput monitor; 0 without one */
 };
 
@@ -207,6 +210,9 @@ void config_ask(xt_trainer *t, const char *section, options_by_name *out, const 
 void config_tell(const xt_trainer *t); /* the same as a warning: a pass on its own asks for less than a fit */
 char *config_text(const xt_trainer *t); /* pretty JSON; base_free; NULL without memory */
 xt_status config_save(const xt_trainer *t, const char *dir); /* DIR/config.json */
+/* What a checkpoint's configuration says, kept beside t's own (resumed.c); and one setting of it, NULL: none. */
+void config_keep_resumed(xt_trainer *t, const char *text);
+const char *config_resumed(const xt_trainer *t, const char *name);
 void config_free(xt_trainer *t);
 /* Each setting with its text, for loggers. */
 size_t config_count(const xt_trainer *t);
@@ -463,8 +469,9 @@ xt_status checkpoint_of_ranks(xt_trainer *t, const char *path);
  * goes on from one (checkpoint_modes.c). */
 xt_status checkpoint_modes_say(xt_trainer *t);
 xt_status checkpoint_load(xt_trainer *t, const char *path); /* "last": the newest of the run; "best": its best */
-/* The data module's state in the checkpoint that the coming fit goes on from (base_free); NULL: there is none. */
-xt_status checkpoint_data_state(xt_trainer *t, char **out);
+/* Metadata of the checkpoint that the coming fit goes on from (base_free); NULL: there is none. sums: of a file whose
+ * checksums are right, which costs reading it. */
+xt_status checkpoint_resume_meta(xt_trainer *t, const char *key, bool sums, char **out);
 /* the weights that a validation, test or prediction on its own is meant to use */
 xt_status checkpoint_for_pass(xt_trainer *t);
 /* checkpoint_writer.c: files written while training goes on. A failure is given by the next call of either. */

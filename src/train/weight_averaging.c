@@ -250,6 +250,8 @@ static void epoch_start(xt_trainer *t, void *user) {
     if (a->o.swa != XT_ON || a->o.swa_lr == XT_AUTO || t->epoch < a->start_epoch) return;
     if (!t->rates_taken) a->first_lr = a->first_lr > 0 ? a->first_lr : xt_optimizer_lr(t->opt);
     t->rates_taken = true;
+    /* a fit that goes on within the epoch has the rate that was in force, which may be a hook's by then */
+    if (t->position.batch > 0) return;
     double done = fmin(1, (double)(t->epoch - a->start_epoch + 1) / (double)a->o.anneal_epochs);
     xt_optimizer_set_lr_at(NULL, t->opt, a->o.swa_lr + (a->first_lr - a->o.swa_lr) * 0.5 * (1 + cos(M_PI * done)));
 }

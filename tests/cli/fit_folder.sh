@@ -96,6 +96,14 @@ check "checkpoints and the adapter in one folder" [ $? = 0 -a -s ckpts/last.ckpt
 fit --lora r=2 --ckpt ckpts --resume last --steps 32
 check "a fit that goes on" [ $? = 0 ]
 
+# What config.json beside the logs says is the same run again.
+fit --lora r=2 --output once
+runs=("$XT_RUNS_DIR"/llama/*/config.json)
+newest=$(printf '%s\n' "${runs[@]}" | sort -V | tail -n 1)
+run fit --config "$newest" --no-pictures --output again
+check "config.json is the run again" [ $? = 0 ]
+check "to the bit" cmp once/adapter_model.safetensors again/adapter_model.safetensors
+
 # Records: texts, prompts with their completions, conversations; one a sample, several, or windows of all.
 python3 - <<'RECORDS'
 import json, os

@@ -170,7 +170,8 @@ static void of_another_shape(void **state) {
 }
 
 /* --- a fit --- */
-static bool reads, freezes, judges;
+static bool reads, freezes, judges, slows;
+static xt_optimizer *slowed; /* of the newest fit */
 static void hooks(bool read, bool freeze, bool judge) {
     reads = read;
     freezes = freeze;
@@ -194,6 +195,7 @@ static void epoch_start(xt_module *m, int64_t epoch, void *user) {
     if (freezes && epoch == 1) xt_freeze(m, "some.*");
     if (freezes && epoch == 1) xt_freeze(m, "judge.*");
     if (reads && xt_module_tensors(m)) sum_of(m, "a.weight");
+    if (slows) xt_optimizer_set_lr(slowed, 0.02 / (double)(1 + epoch)); /* behind what the callback has set */
 }
 static void epoch_end(xt_module *m, int64_t epoch, void *user) {
     (void)epoch;
@@ -202,7 +204,7 @@ static void epoch_end(xt_module *m, int64_t epoch, void *user) {
 }
 static xt_optimizer *adam(xt_module *m, void *user) {
     (void)user;
-    return xt_adam(m, .lr = 0.02);
+    return slowed = xt_adam(m, .lr = 0.02);
 }
 static const xt_task task = {.net = net,
                              .training_step = train_step,
@@ -221,10 +223,14 @@ static xt_loader *data(void) {
 static void fits(xt_trainer *t, const xt_task *k) {
     if (xt_fit(t, k, data(), data()) != 0) fail_msg("%s", str_cstr(&said));
 }
-static xt_trainer *fit_trainer(int64_t epochs, const char *resume, xt_switch swa) {
+typedef enum averaging { EMA, SWA, SWA_RATE } averaging; /* the last: with a rate of its own, beside a hook's */
+static xt_trainer *fit_trainer(int64_t epochs, const char *resume, averaging how) {
     xt_trainer *t = TEST_TRAINER(.max_epochs = epochs, .logger = XT_OFF, .checkpointing = XT_OFF, .resume = resume,
                                  .seed = resume ? XT_SEED_OF_RUN : 5);
-    if (swa)
+    slows = how == SWA_RATE;
+    if (slows)
+        xt_trainer_add(t, xt_weight_averaging(.swa = XT_ON, .start_epoch = 1, .swa_lr = 0.005, .anneal_epochs = 2));
+    else if (how == SWA)
         xt_trainer_add(t, xt_weight_averaging(.swa = XT_ON, .start_epoch = 1));
     else
         xt_trainer_add(t, xt_weight_averaging(.decay = 0.75));
@@ -235,29 +241,30 @@ static xt_trainer *fit_trainer(int64_t epochs, const char *resume, xt_switch swa
 static void a_fit_goes_on(void **state) {
     (void)state;
     hooks(false, false, true);
-    for (int swa = 0; swa < 2; swa++) {
-        xt_trainer *t = fit_trainer(3, NULL, swa ? XT_ON : XT_OFF);
-        xt_trainer_add(t, xt_model_checkpoint(.dirpath = path(0, "steps", swa), .every_n_steps = 1, .save_top_k = -1,
-                                              .filename = "{step:d}", .auto_insert_metric_name = XT_OFF));
+    for (averaging how = EMA; how <= SWA_RATE; how++) {
+        xt_trainer *t = fit_trainer(3, NULL, how);
+        xt_trainer_add(t,
+                       xt_model_checkpoint(.dirpath = path(0, "steps", (int)how), .every_n_steps = 1, .save_top_k = -1,
+                                           .filename = "{step:d}", .auto_insert_metric_name = XT_OFF));
         fits(t, &task);
-        ok(xt_trainer_save(t, path(1, "whole", swa)));
-        ok(xt_save(xt_trainer_module(t), path(2, "weights", swa)));
+        ok(xt_trainer_save(t, path(1, "whole", (int)how)));
+        ok(xt_save(xt_trainer_module(t), path(2, "weights", (int)how)));
         assert_int_equal(xt_validate(t, &task, data()), 0);
         double v = xt_trainer_metric(t, "v", true), judge = xt_trainer_metric(t, "judge", true);
         xt_trainer_free(t);
         for (int step = 1; step <= 12; step++) {
             char from[300];
-            snprintf(from, sizeof from, "%s/%d.ckpt", path(0, "steps", swa), step);
+            snprintf(from, sizeof from, "%s/%d.ckpt", path(0, "steps", (int)how), step);
             str_clear(&said);
-            t = fit_trainer(3, step == 12 ? path(1, "whole", swa) : from, swa ? XT_ON : XT_OFF);
+            t = fit_trainer(3, step == 12 ? path(1, "whole", (int)how) : from, how);
             fits(t, &task);
-            ok(xt_trainer_save(t, path(3, "parts", swa)));
-            same_files(path(1, "whole", swa), path(3, "parts", swa), "callback:");
-            ok(xt_save(xt_trainer_module(t), path(3, "parts", swa)));
-            same_files(path(2, "weights", swa), path(3, "parts", swa), "");
+            ok(xt_trainer_save(t, path(3, "parts", (int)how)));
+            same_files(path(1, "whole", (int)how), path(3, "parts", (int)how), "callback:");
+            ok(xt_save(xt_trainer_module(t), path(3, "parts", (int)how)));
+            same_files(path(2, "weights", (int)how), path(3, "parts", (int)how), "");
             assert_int_equal(xt_validate(t, &task, data()), 0);
             if (xt_trainer_metric(t, "v", true) != v || xt_trainer_metric(t, "judge", true) != judge)
-                fail_msg("step %d: %g %g, not %g %g", step, xt_trainer_metric(t, "v", true),
+                fail_msg("averaging %d, step %d: %g %g, not %g %g", (int)how, step, xt_trainer_metric(t, "v", true),
                          xt_trainer_metric(t, "judge", true), v, judge);
             xt_trainer_free(t);
             xt_finish();
@@ -279,7 +286,7 @@ static void layers_of_validation(void **state) {
     hooks(false, false, true);
     for (int dtype = 0; dtype < 2; dtype++) {
         n_judged = 0;
-        xt_trainer *t = fit_trainer(3, NULL, XT_OFF);
+        xt_trainer *t = fit_trainer(3, NULL, EMA);
         xt_trainer_args(t, 3, (char *[]){"p", "--precision", dtype ? "bf16-true" : "32-true"});
         xt_trainer_add(t, xt_callback_new(&desc, NULL));
         fits(t, &task);
@@ -292,7 +299,7 @@ static void layers_of_validation(void **state) {
 
 /* A fit, a look at the weights, the same fit's rest: hooks read them too. */
 static double two_fits(bool look) {
-    xt_trainer *t = fit_trainer(2, NULL, XT_OFF);
+    xt_trainer *t = fit_trainer(2, NULL, EMA);
     hooks(look, false, false);
     fits(t, &task);
     if (look) sum_of(xt_trainer_module(t), "a.weight");
@@ -318,7 +325,7 @@ static xt_optimizer *still(xt_module *m, void *user) {
 static void of_another_module(void **state) {
     (void)state;
     hooks(false, false, false);
-    xt_trainer *t = fit_trainer(2, NULL, XT_OFF);
+    xt_trainer *t = fit_trainer(2, NULL, EMA);
     fits(t, &task);
     xt_task other = task;
     other.configure_optimizers = still;
@@ -339,14 +346,14 @@ static void of_another_module(void **state) {
 static void what_is_frozen_goes_on(void **state) {
     (void)state;
     hooks(false, true, true);
-    xt_trainer *t = fit_trainer(2, NULL, XT_OFF);
+    xt_trainer *t = fit_trainer(2, NULL, EMA);
     fits(t, &task);
     ok(xt_trainer_save(t, path(0, "end", 0)));
     xt_trainer_free(t);
     xt_finish();
     for (int i = 0; i < 2; i++) {
         str_clear(&said);
-        t = fit_trainer(3 + i, path(0, "end", i), XT_OFF);
+        t = fit_trainer(3 + i, path(0, "end", i), EMA);
         fits(t, &task);
         ok(xt_trainer_save(t, path(1, "end", i + 1)));
         xt_trainer_free(t);

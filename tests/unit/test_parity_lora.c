@@ -369,6 +369,91 @@ static void patterns_that_adapt_nothing_are_told(void **state) {
     }
 }
 
+/* Of one whose layer no pass has called yet its own pattern is told, and nothing that the program has not said. */
+static void layers_to_come(void **state) {
+    (void)state;
+    xt_module *net = xt_module_new(with_norm, NULL);
+    told[0] = 0;
+    xt_set_sink(sink, NULL);
+    ok(xt_module_build(net, (xt_spec){XT_F32, {2, 4}}));
+    assert_true(xt_lora(net, "out.weight", .r = 2));
+    ok(xt_module_build(net, (xt_spec){XT_F32, {2, 4}}));
+    xt_set_sink(NULL, NULL);
+    if (!strstr(told, "xt_lora at ") || strstr(told, "xt_unfreeze")) fail_msg("%s", told);
+    xt_tensor y = xt_linear(net, "out", xt_ones(XT_F32, 2, 4), 3);
+    assert_true(isfinite(xt_item(xt_sum(y))));
+    xt_mark_step();
+    xt_module_free(net);
+}
+
+/* --- the pretrained model and the adapters, in any order --- */
+enum { LOAD, ADAPT, PASS };
+static xt_tensor two_linear(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "out", xt_relu(xt_linear(m, "fc", x, 64)), 4);
+}
+static double sum_of_pass(xt_module *m) {
+    float x[2 * 64];
+    for (int i = 0; i < 128; i++) x[i] = (float)(i * 7 % 11) / 11;
+    double sum = xt_item(xt_sum(xt_forward(m, xt_from_array(x, XT_F32, 2, 64))));
+    xt_mark_step();
+    return sum;
+}
+static void in_order(xt_module *m, const int *calls, const char *path) {
+    for (int i = 0; i < 4 && calls[i] >= 0; i++) {
+        if (calls[i] == LOAD) ok(xt_load(m, path));
+        if (calls[i] == ADAPT) assert_true(xt_lora(m, "fc.weight", .r = 2));
+        if (calls[i] == PASS) sum_of_pass(m);
+    }
+}
+
+static void adapters_begin_beside_what_is_loaded(void **state) {
+    (void)state;
+    static const int orders[][4] = {{LOAD, ADAPT, -1},       {ADAPT, LOAD, -1},       {LOAD, PASS, ADAPT, -1},
+                                    {LOAD, ADAPT, PASS, -1}, {ADAPT, PASS, LOAD, -1}, {PASS, LOAD, ADAPT, -1},
+                                    {PASS, ADAPT, LOAD, -1}, {ADAPT, LOAD, PASS, -1}};
+    for (int narrow = 0; narrow < 2; narrow++) {
+        xt_seed(5);
+        xt_module *base = xt_module_new(two_linear, NULL);
+        sum_of_pass(base);
+        if (narrow) assert_int_equal(xt_quantize(base, "*.weight"), 2);
+        double has = sum_of_pass(base);
+        ok(xt_save(base, in_dir("base")));
+        xt_module_free(base);
+        for (size_t i = 0; i < BASE_COUNT(orders); i++) {
+            xt_seed(9);
+            xt_module *m = xt_module_new(two_linear, NULL);
+            in_order(m, orders[i], in_dir("base"));
+            double sum = sum_of_pass(m);
+            if (sum != has) fail_msg("order %zu gives %.9g, not %.9g", i, sum, has);
+            xt_optimizer *o = xt_sgd(m, .lr = 0.01);
+            xt_backward(xt_mean(xt_square(xt_forward(m, xt_ones(XT_F32, 2, 64)))));
+            xt_optimizer_step(o);
+            xt_mark_step();
+            assert_true(sum_of_pass(m) != has);
+            assert_true(xt_item(xt_sum(xt_abs(xt_module_find(m, "fc.lora_B.weight")))) > 0);
+            double trained = sum_of_pass(m);
+            ok(xt_save(m, in_dir("adapted")));
+            xt_optimizer_free(o);
+            xt_module_free(m);
+            if (orders[i][0] == PASS && orders[i][1] == LOAD) continue; /* what is there has no place for adapters */
+            m = xt_module_new(two_linear, NULL); /* what is written with adapters is read with them */
+            in_order(m, orders[i], in_dir("adapted"));
+            if (sum_of_pass(m) != trained) fail_msg("order %zu does not read the adapters", i);
+            xt_module_free(m);
+        }
+    }
+    /* a file with adapters of another layer alone is of another model than this */
+    xt_module *m = xt_module_new(two_linear, NULL);
+    assert_true(xt_lora(m, "*.weight", .r = 2));
+    ok(xt_load(m, in_dir("adapted")));
+    xt_forward(m, xt_ones(XT_F32, 2, 64));
+    assert_non_null(xt_error());
+    assert_non_null(strstr(xt_status_message(xt_error()), "holds no tensor out.lora_A.weight"));
+    xt_clear_error();
+    xt_module_free(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_layer_is_pefts),
@@ -378,6 +463,8 @@ int main(void) {
         cmocka_unit_test(moments_are_wider),
         cmocka_unit_test(what_does_not_fit_is_told),
         cmocka_unit_test(patterns_that_adapt_nothing_are_told),
+        cmocka_unit_test(layers_to_come),
+        cmocka_unit_test(adapters_begin_beside_what_is_loaded),
         cmocka_unit_test(patterns_are_looked_up),
     };
     return cmocka_run_group_tests(tests, begin, end);

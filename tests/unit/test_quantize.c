@@ -315,14 +315,100 @@ static void what_comes_behind(void **state) {
     }
 }
 
+/* Where a pattern fits parameters too, the integers among what it fits are told. */
+static xt_tensor normed(xt_module *m, xt_tensor x, void *user) {
+    return adapted(m, xt_layer_norm(m, "norm", x), user);
+}
+static void integers_among_parameters(void **state) {
+    (void)state;
+    static sizes z = {96, 64, 5, 3};
+    told t = {.n = 0};
+    xt_module *m = xt_module_new(normed, &z);
+    assert_null(xt_module_build(m, (xt_spec){XT_F32, {1, z.in}}));
+    assert_int_equal(xt_quantize(m, "?.weight"), 3);
+    xt_set_sink(note, &t);
+    assert_int_equal(xt_freeze(m, "*.weight"), 1);
+    assert_int_equal(xt_init_constant(m, "norm.*", 1), 2);
+    assert_int_equal(t.n, 0);
+    assert_int_equal(xt_init_constant(m, "*.weight", 1), 1);
+    assert_non_null(strstr(t.text, "\"*.weight\" fits 1 parameter; a.weight is integers since xt_quantize: call this"));
+    assert_int_equal(xt_unfreeze(m, "*.weight"), 1);
+    assert_non_null(strstr(t.text, "\"*.weight\" fits 1 parameter; a.weight is integers since xt_quantize, which"));
+    xt_set_sink(NULL, NULL);
+    xt_module_free(m);
+}
+
+/* Floats that are loaded in the place of integers: nothing of these is left over. */
+static void floats_take_their_place(void **state) {
+    (void)state;
+    static sizes z = {96, 64, 5, 3};
+    char path[2][300];
+    const char *dir = getenv("TMPDIR");
+    for (int i = 0; i < 2; i++)
+        snprintf(path[i], sizeof path[i], "%s/places-%d-%ld", dir ? dir : "/tmp", i, (long)getpid());
+    xt_module *m = xt_module_new(adapted, &z);
+    assert_null(xt_module_build(m, (xt_spec){XT_F32, {1, z.in}}));
+    assert_null(xt_save(m, path[0]));
+    assert_int_equal(xt_quantize(m, "*.weight"), 3);
+    assert_null(xt_save(m, path[1]));
+    xt_module_free(m);
+    told t = {.n = 0};
+    m = xt_module_new(adapted, &z);
+    assert_null(xt_load(m, path[1]));
+    assert_null(xt_load(m, path[0]));
+    xt_set_sink(note, &t);
+    assert_true(isfinite(xt_item(xt_sum(xt_forward(m, xt_ones(XT_F32, 1, 96))))));
+    xt_mark_step();
+    assert_true(xt_module_tensor_is_param(m, xt_module_next(m, "a.weight", 0)));
+    xt_module_free(m);
+    xt_set_sink(NULL, NULL);
+    if (t.n) fail_msg("%s", t.text);
+    for (int i = 0; i < 2; i++) assert_int_equal(unlink(path[i]), 0);
+}
+
+/* Integers and their factors are not turned around, and nothing passes them by in silence. */
+static void integers_are_not_turned(void **state) {
+    (void)state;
+    static sizes z = {96, 96, 96, 3};
+    static const char *const patterns[] = {"a.weight", "a.weight_scale", "*"};
+    char path[300], other[310];
+    const char *dir = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/turned-%ld", dir ? dir : "/tmp", (long)getpid());
+    snprintf(other, sizeof other, "%s-2", path);
+    xt_module *m = xt_module_new(adapted, &z), *unbuilt = xt_module_new(adapted, &z);
+    assert_null(xt_module_build(m, (xt_spec){XT_F32, {1, z.in}}));
+    assert_int_equal(xt_quantize(m, "a.weight"), 1);
+    assert_null(xt_save(m, path));
+    for (size_t i = 0; i < BASE_COUNT(patterns); i++) {
+        xt_status all[] = {xt_save_with(m, other, .transposed = patterns[i]),
+                           xt_load_with(m, path, .transposed = patterns[i]),
+                           xt_load_with(unbuilt, path, .transposed = patterns[i]),
+                           xt_convert_weights(path, other, .transposed = patterns[i])};
+        for (size_t k = 0; k < BASE_COUNT(all); k++) {
+            if (!all[k]) fail_msg("%s, %zu: nothing is said", patterns[i], k);
+            if (!strstr(xt_status_message(all[k]), "is kept as integers with a factor for each group"))
+                fail_msg("%s, %zu: %s", patterns[i], k, xt_status_message(all[k]));
+            xt_status_free(all[k]);
+        }
+        assert_int_equal(access(other, F_OK), -1);
+    }
+    assert_null(xt_convert_weights(path, other, .transposed = "b.weight")); /* which is none */
+    assert_int_equal(unlink(other) | unlink(path), 0);
+    xt_module_free(m);
+    xt_module_free(unbuilt);
+}
+
 static int end(void **state) {
     (void)state;
     return xt_finish() || live_get(LIVE_status) != 0 || live_get(LIVE_module) != 0;
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(weights_are_near),        cmocka_unit_test(what_fits),
-                                       cmocka_unit_test(refusals_change_nothing), cmocka_unit_test(adapters_learn),
-                                       cmocka_unit_test(files_keep_integers),     cmocka_unit_test(what_comes_behind)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_are_near),          cmocka_unit_test(what_fits),
+        cmocka_unit_test(refusals_change_nothing),   cmocka_unit_test(adapters_learn),
+        cmocka_unit_test(files_keep_integers),       cmocka_unit_test(what_comes_behind),
+        cmocka_unit_test(integers_among_parameters), cmocka_unit_test(floats_take_their_place),
+        cmocka_unit_test(integers_are_not_turned)};
     return cmocka_run_group_tests(tests, NULL, end);
 }

@@ -16,6 +16,7 @@ typedef struct kind {
     bool alternates; /* a layer beside the net is called in each third batch */
     bool grows; /* another from the second epoch on */
     bool aux; /* in every batch and validation */
+    bool deep; /* another layer in the net */
     const char *maker; /* xt_lora, ...: of a layer in the net and of one beside it */
     const char *hook; /* what the second epoch's begin says, or the first one's */
     double clip;
@@ -27,7 +28,8 @@ static xt_optimizer *o[2];
 
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
-    return xt_tanh(xt_linear(m, "a", x, 8));
+    x = xt_tanh(xt_linear(m, "a", x, 8));
+    return now.deep ? xt_tanh(xt_linear(m, "deep", x, 8)) : x;
 }
 static xt_tensor away(xt_module *m, const char *layer, xt_tensor h) {
     return xt_mean(xt_square(xt_minus(xt_linear(m, layer, xt_detach(h), 2), 1.)));
@@ -65,6 +67,8 @@ static void validation(xt_module *m, xt_batch b, void *user) {
 }
 static bool make(xt_module *m) {
     if (!now.maker) return true;
+    if (strcmp(now.maker, "other lora") == 0)
+        return xt_lora(m, "a.weight", .r = 2, .alpha = 5) && xt_lora(m, "out.weight", .r = 3);
     if (strcmp(now.maker, "lora") == 0) return xt_lora(m, "a.weight", .r = 2) && xt_lora(m, "out.weight", .r = 3);
     if (strcmp(now.maker, "weight norm") == 0) return xt_weight_norm(m, "*.weight");
     if (strcmp(now.maker, "spectral norm") == 0) return xt_spectral_norm(m, "*.weight", .n_power_iterations = 2);
@@ -113,6 +117,8 @@ static int fit(const kind *k, const char *folder, const char *from, const char *
                                  .seed = from ? XT_SEED_OF_RUN : 5, .val_every = val_every);
     xt_trainer_add(t, xt_model_checkpoint(.every_n_steps = 1, .save_top_k = -1, .dirpath = path, .filename = "{step}",
                                           .auto_insert_metric_name = XT_OFF));
+    xt_trainer_number(t, "model.width", 8);
+    xt_trainer_text(t, "model.name", k->name);
     if (k->averages) xt_trainer_add(t, xt_weight_averaging(.decay = 0.9));
     xt_task own = task;
     own.manual_optimization = k->manual;
@@ -165,6 +171,7 @@ static void fits_that_go_on(void **state) {
             if (fit(&kinds[i], "resumed", from, NULL))
                 fail_msg("%s from step %d: %s", kinds[i].name, at, str_cstr(&said));
             if (!same_files("whole/end", "resumed/end")) fail_msg("%s from step %d", kinds[i].name, at);
+            if (strstr(str_cstr(&said), "was written with")) fail_msg("%s: %s", kinds[i].name, str_cstr(&said));
         }
     }
     assert_int_equal(xt_finish(), 0);
@@ -237,6 +244,75 @@ static void what_the_file_lacks(void **state) {
     xt_clear_error();
 }
 
+/* Of the net's own layers a fit that goes on has those that it had: one that came is refused, one that went is told. */
+static void layers_that_come_and_go(void **state) {
+    (void)state;
+    static const kind deep = {"deep", .deep = true};
+    const kind *kinds[] = {&plain, &deep};
+    char from[256];
+    for (int was = 0; was < 2; was++) {
+        assert_int_equal(fit(kinds[was], "was", NULL, NULL), 0);
+        snprintf(from, sizeof from, "%s", in_dir("was/6.ckpt"));
+        for (int is = 0; is < 2; is++) {
+            str_clear(&said);
+            assert_int_equal(fit(kinds[is], "is", from, NULL), !was && is);
+            if (!was && is) says("was/6.ckpt holds no tensor deep.weight, which the module needs: a fit goes on with");
+            if (strstr(str_cstr(&said), "begins as that of a new layer")) fail_msg("%s", str_cstr(&said));
+            xt_clear_error();
+            bool gone = strstr(str_cstr(&said), "was/6.ckpt holds 2 tensors that no layer has asked for since the fit");
+            if (gone != (was && !is)) fail_msg("%d, %d: %s", was, is, str_cstr(&said));
+        }
+    }
+}
+
+/* What the network is made of may be asked for before it is made. */
+static void settings_of_the_fit_that_is_gone_on_from(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *name, *says;
+    } rows[] = {{"plain/6.ckpt", "model.width", "8"},
+                {"plain/6.ckpt", "model.name", "plain"},
+                {"plain", "model.name", "plain"},
+                {"plain/6.ckpt", "trainer.max_epochs", "3"},
+                {"plain/6.ckpt", "model.depth", NULL},
+                {NULL, "model.width", NULL},
+                {"none/of/those.ckpt", "model.width", NULL},
+                {"plain/end", "model.width", NULL}};
+    assert_int_equal(fit(&plain, "plain", NULL, NULL), 0);
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        xt_trainer *t = TEST_TRAINER(.logger = XT_OFF, .resume = rows[i].from ? in_dir(rows[i].from) : NULL);
+        const char *is = xt_trainer_resumed_text(t, rows[i].name);
+        if (!is != !rows[i].says || (is && strcmp(is, rows[i].says) != 0)) fail_msg("row %zu: %s", i, is ? is : "none");
+        assert_null(xt_error());
+        xt_trainer_free(t);
+    }
+}
+
+/* A program that no longer says xt_lora goes on with the adapters, which alone are trained. */
+static void adapters_without_their_word(void **state) {
+    (void)state;
+    static const kind with = {"with", .alternates = true, .maker = "lora"}, without = {"without", .alternates = true};
+    assert_int_equal(fit(&with, "whole", NULL, NULL), 0);
+    for (int at = 1; at < STEPS * EPOCHS; at += 4) {
+        char from[256];
+        snprintf(from, sizeof from, "%s/whole/%d.ckpt", dir, at);
+        str_clear(&said);
+        if (fit(&without, "resumed", from, NULL)) fail_msg("from step %d: %s", at, str_cstr(&said));
+        says("xt_lora of a.weight, xt_lora of out.weight; the rest is frozen as it was");
+        if (!same_files("whole/end", "resumed/end")) fail_msg("from step %d", at);
+    }
+    const kind *kinds[] = {&with, &(kind){"other", .alternates = true, .maker = "other lora"}};
+    for (int other = 0; other < 2; other++) { /* one that says it counts, and what differs is told */
+        char from[256];
+        snprintf(from, sizeof from, "%s/whole/5.ckpt", dir);
+        str_clear(&said);
+        assert_int_equal(fit(kinds[other], "resumed", from, NULL), 0);
+        if (other) says("5.ckpt was written with xt_lora of a.weight where .alpha = 8, and it is 5 here");
+        if (!other && strstr(str_cstr(&said), "was written with")) fail_msg("%s", str_cstr(&said));
+    }
+    assert_int_equal(xt_finish(), 0);
+}
+
 /* Norms that come to weights which a file has as they are. */
 static void weights_that_a_norm_would_make(void **state) {
     (void)state;
@@ -248,6 +324,7 @@ static void weights_that_a_norm_would_make(void **state) {
     assert_int_equal(fit(&normed, "normed", from, NULL), 1);
     says("a.weight is in ");
     says("xt_spectral_norm at ");
+    says("leave that call out of a fit that goes on, or begin one without resume and load it as one of them");
     says(".rename = \"a.weight=a.parametrizations.weight.original\"");
     xt_clear_error();
     for (int renamed = 0; renamed < 2; renamed++) {
@@ -365,6 +442,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {T(fits_that_go_on),
                                        T(passes_have_what_makes_weights),
                                        T(what_the_file_lacks),
+                                       T(layers_that_come_and_go),
+                                       T(adapters_without_their_word),
+                                       T(settings_of_the_fit_that_is_gone_on_from),
                                        T(weights_that_a_norm_would_make),
                                        T(what_is_left_out_is_told),
                                        T(narrowed_behind_the_file),
