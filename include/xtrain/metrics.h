@@ -222,8 +222,8 @@ XT_API void xt_log_image_at(const xt_src *src, const char *name, xt_tensor t);
 #define xt_log_text(name, text) xt_log_text_at(XT_HERE, name, text) /* copied; TensorBoard takes it as Markdown */
 XT_API void xt_log_text_at(const xt_src *src, const char *name, const char *text);
 /* Plain loops: row period in steps of the loop that hold an optimizer step, of however many optimizers (default 50), as
- * rows' steps count. An optimizer that steps again begins another of them, whatever ends the loop's steps. Of all the
- * program's threads from here on, also behind xt_finish. */
+ * rows' steps count. An optimizer that steps again begins another of them, whatever ends the loop's steps, and so does
+ * an inner loop of updates behind another one. Of all the program's threads from here on, also behind xt_finish. */
 #define xt_log_every_n_steps(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_log_every_n_steps_at(XT_HERE, __VA_ARGS__))
 XT_API void xt_log_every_n_steps_at(const xt_src *src, int64_t n);
 

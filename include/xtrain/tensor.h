@@ -10,7 +10,8 @@
  * behind that update, the losses of the iteration, data from before the loop and data that each iteration reads, what
  * iterations hand on to the next, and of an inner loop's iterations what the outer one has made in front of it (a
  * batch, returns, an answer under no_grad), until the same line makes it anew; xt_keep makes anything else outlive the
- * iteration. An optimizer that is stepped twice between boundaries makes two steps for that reason. Not so where
+ * iteration. An optimizer that is stepped twice between boundaries makes two steps for that reason, and two inner loops
+ * of updates, one behind the other, are two loops, whatever stands around them. Not so where
  * gradients flow back from one iteration into the one before, in the Trainer, and in evaluation (no gradients, or
  * xt_eval behind the update): there xt_mark_step ends it, and a loop of 500 reads in one step is told.
  *

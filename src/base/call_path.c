@@ -1,6 +1,7 @@
 /* Paths are few, one for each place of the program that is looked at, and are kept for the whole process. Where the
  * compiler copied a call (a loop that it unrolled) one place has several paths. */
 #include "base/call_path.h"
+#include "base/src_place.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -102,17 +103,20 @@ typedef struct lines {
     const path *p;
     size_t frames; /* that are left */
     src_id chain[SRC_CHAIN_MAX];
+    int columns[SRC_CHAIN_MAX];
     size_t n, next;
     bool unknown; /* there was a frame without debug information */
 } lines;
 
 /* As src_chain_from_return_address, but of a function that was inlined in itself the innermost line alone. */
-static size_t chain_of(const void *at, src_id chain[SRC_CHAIN_MAX]) {
+static size_t chain_of(const void *at, src_id chain[SRC_CHAIN_MAX], int columns[SRC_CHAIN_MAX]) {
     size_t n = src_chain_from_return_address(at, chain), kept = 0;
+    src_columns_from_return_address(at, columns);
     for (size_t i = 0; i < n; i++) {
         const xt_src *line = src_get(chain[i]);
         for (size_t k = 0; line->line > 0 && k < kept; k++)
             if (src_get(chain[k])->func == line->func && src_get(chain[k])->file == line->file) kept = k;
+        columns[kept] = columns[i];
         chain[kept++] = chain[i];
     }
     return kept;
@@ -121,13 +125,18 @@ static size_t chain_of(const void *at, src_id chain[SRC_CHAIN_MAX]) {
 static src_id next_line(lines *l) { /* 0: not known, or there is none left */
     if (l->next == l->n) {
         if (!l->frames) return 0;
-        l->n = chain_of(l->p->at[--l->frames], l->chain);
+        l->n = chain_of(l->p->at[--l->frames], l->chain, l->columns);
         l->next = 0;
     }
     src_id id = l->chain[l->next++];
     if (id && src_get(id)->line > 0) return id;
     l->unknown = true;
     return 0;
+}
+
+/* Of the line that next_line gave last. */
+static int column_of(const lines *l) {
+    return l->next ? l->columns[l->next - 1] : 0;
 }
 
 /* 0: of two functions, or not known. */
@@ -146,6 +155,13 @@ static bool same_call(const path *p, const path *q) {
 static int order_of_addresses(const path *p, size_t i, const path *q, size_t j) {
     uintptr_t to_p = (uintptr_t)p->at[i], to_q = (uintptr_t)q->at[j];
     return (to_p > to_q) - (to_p < to_q);
+}
+
+/* A call in another one's arguments comes first and stands behind, and an `if` may have its code moved: columns and
+ * addresses that do not agree say nothing. Those of a macro's calls are the same. */
+static int order_on_line(const path *p, size_t i, const path *q, size_t j, int columns) {
+    int order = order_of_addresses(p, i, q, j);
+    return columns && (columns < 0) != (order < 0) ? 0 : order;
 }
 
 static int order_without_lines(const path *p, size_t i, const path *q, size_t j) {
@@ -167,7 +183,9 @@ int call_path_order(call_path a, call_path b, bool *out_copies) {
     lines to_a = {.p = p, .frames = i}, to_b = {.p = q, .frames = j};
     src_id x = next_line(&to_a), y = next_line(&to_b);
     bool one_line = x && x == y; /* both parts of the way begin on one */
+    int columns = 0; /* of the first that tell them apart there */
     while (x && x == y) {
+        if (!columns && column_of(&to_a) && column_of(&to_b)) columns = column_of(&to_a) - column_of(&to_b);
         x = next_line(&to_a);
         y = next_line(&to_b);
     }
@@ -176,5 +194,20 @@ int call_path_order(call_path a, call_path b, bool *out_copies) {
     if (out_copies) *out_copies = copies;
     if (!known && to_a.frames == i - 1 && to_b.frames == j - 1) return order_without_lines(p, i - 1, q, j - 1);
     int order = lines_between(x, y);
-    return order || copies || !one_line ? order : order_of_addresses(p, i - 1, q, j - 1);
+    return order || copies || !one_line ? order : order_on_line(p, i - 1, q, j - 1, columns);
+}
+
+size_t call_path_common(call_path a, call_path b, bool *out_block) {
+    const path *p = path_of(a), *q = path_of(b);
+    src_scope of_a[SRC_SCOPES_MAX], of_b[SRC_SCOPES_MAX];
+    size_t i = p ? p->n : 0, j = q ? q->n : 0, depth = 0;
+    if (out_block) *out_block = false;
+    while (i && j && p->at[i - 1] == q->at[j - 1]) i--, j--;
+    if (!i || !j) return 0;
+    size_t n_a = src_scopes_from_return_address(p->at[i - 1], of_a),
+           n_b = src_scopes_from_return_address(q->at[j - 1], of_b);
+    while (depth < n_a && depth < n_b && of_a[depth].id == of_b[depth].id) depth++;
+    if (!depth) return 0;
+    if (out_block) *out_block = of_a[depth - 1].block;
+    return (p->n - i) * (SRC_SCOPES_MAX + 1) + depth;
 }

@@ -112,8 +112,12 @@ bool src_hidden(src_id id) {
 typedef struct frame {
     src_id id;
     bool inside; /* a frame of this library */
+    int column; /* 0: not known */
     int n_around;
     src_id around[SRC_AROUND_MAX]; /* dwarf_found's */
+    int around_columns[SRC_AROUND_MAX];
+    size_t n_scopes;
+    src_scope scopes[SRC_SCOPES_MAX]; /* likewise */
 } frame;
 
 static pthread_mutex_t frames_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -142,10 +146,15 @@ static void look_up(const void *address, frame *out) {
     }
     dwarf_found found = {.file = STR_INIT, .func = STR_INIT};
     src_dwarf_find(address, &found);
-    *out = (frame){intern_found(&found.file, found.line, &found.func), found.inside, 0, {0}};
+    *out = (frame){.id = intern_found(&found.file, found.line, &found.func),
+                   .inside = found.inside,
+                   .column = found.column,
+                   .n_scopes = found.n_scopes};
+    memcpy(out->scopes, found.scopes, sizeof out->scopes);
     size_t n = found.n_around < SRC_AROUND_MAX ? found.n_around : SRC_AROUND_MAX; /* the outermost ones */
     for (size_t i = found.n_around - n; i < found.n_around; i++) {
         const dwarf_inlined *at = &found.around[i];
+        out->around_columns[out->n_around] = at->column;
         out->around[out->n_around++] = intern_found(&at->file, at->line, &at->func);
     }
     src_dwarf_found_free(&found);
@@ -216,11 +225,30 @@ size_t src_chain_from_return_address(const void *address, src_id out[SRC_CHAIN_M
     return n;
 }
 
+void src_columns_from_return_address(const void *address, int out[SRC_CHAIN_MAX]) {
+    frame f = {0};
+    size_t n = 0;
+    pthread_mutex_lock(&frames_lock);
+    look_up(address, &f);
+    pthread_mutex_unlock(&frames_lock);
+    for (int i = f.n_around; i-- > 0;) out[n++] = f.around_columns[i];
+    out[n] = f.column;
+}
+
 /* glibc loads libgcc_s when a stack is unwound for the first time, and ends the process where that fails: at the end of
  * a thread whose process may have no more addresses, for one. Here there is room. */
 __attribute__((constructor)) static void load_the_unwinder(void) {
     void *here;
     (void)!backtrace(&here, 1);
+}
+
+size_t src_scopes_from_return_address(const void *address, src_scope out[SRC_SCOPES_MAX]) {
+    frame f = {0};
+    pthread_mutex_lock(&frames_lock);
+    look_up(address, &f);
+    pthread_mutex_unlock(&frames_lock);
+    memcpy(out, f.scopes, sizeof f.scopes);
+    return f.n_scopes;
 }
 
 src_id src_from_caller(void) {

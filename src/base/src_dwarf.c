@@ -139,7 +139,7 @@ static const char *as_given(Dwarf_Die *unit, const char *file) {
 /* Where an inlined function was called, by the scope around it. */
 static void add_around(Dwarf_Die *unit, Dwarf_Die *inlined, const char *func, dwarf_found *out) {
     Dwarf_Attribute attr;
-    Dwarf_Word file = 0, line = 0;
+    Dwarf_Word file = 0, line = 0, column = 0;
     Dwarf_Files *files = NULL;
     dwarf_inlined at = {.file = STR_INIT, .func = STR_INIT};
     if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attr), &file) != 0 ||
@@ -151,12 +151,19 @@ static void add_around(Dwarf_Die *unit, Dwarf_Die *inlined, const char *func, dw
     str_append(&at.file, as_given(unit, name));
     str_append(&at.func, func);
     at.line = (int)line;
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_column, &attr), &column) == 0 && column <= INT_MAX)
+        at.column = (int)column;
     if (!VEC_PUSH(out->around, out->n_around, out->cap_around, at)) str_free(&at.file), str_free(&at.func);
 }
 
 static void find_around(Dwarf_Die *unit, Dwarf_Addr pc, dwarf_found *out) {
     Dwarf_Die *at = NULL, *scopes = NULL;
     int n = dwarf_getscopes(unit, pc, &at) > 0 ? dwarf_getscopes_die(&at[0], &scopes) : 0;
+    for (int i = n; i-- > 0 && out->n_scopes < SRC_SCOPES_MAX;) {
+        int tag = dwarf_tag(&scopes[i]);
+        src_scope scope = {dwarf_dieoffset(&scopes[i]), tag == DW_TAG_lexical_block};
+        if (tag != DW_TAG_compile_unit) out->scopes[out->n_scopes++] = scope;
+    }
     for (int i = 0, inner = -1; i < n; i++) {
         int tag = dwarf_tag(&scopes[i]);
         if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine) continue;
@@ -197,6 +204,7 @@ static void find_line(const module *m, uintptr_t call, bool same_module, dwarf_f
     if (file && dwarf_lineno(line, &number) == 0 && number > 0) {
         str_append(&out->file, as_given(unit, file));
         out->line = number;
+        if (dwarf_linecol(line, &out->column) != 0) out->column = 0;
     }
     function_at(unit, call - bias, &out->func);
     find_around(unit, call - bias, out);

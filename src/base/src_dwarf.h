@@ -2,20 +2,23 @@
 #ifndef XT_SRC_BASE_SRC_DWARF_H
 #define XT_SRC_BASE_SRC_DWARF_H
 
-#include "base/base.h"
+#include "base/src_place.h"
 
 /* A position, and the calls around it that the compiler inlined. */
 typedef struct dwarf_inlined {
     str file, func;
-    int line;
+    int line, column;
 } dwarf_inlined;
 
 typedef struct dwarf_found {
     str file, func; /* file is "binary+0x1234" when there is no line */
     int line; /* 0 without debug information */
+    int column; /* from 1; 0: not known */
     bool inside; /* the address lies in this library */
     dwarf_inlined *around; /* the innermost first, the machine's own function last; none: that is func itself */
     size_t n_around, cap_around;
+    src_scope scopes[SRC_SCOPES_MAX]; /* functions and blocks around it, the outermost first */
+    size_t n_scopes;
 } dwarf_found;
 
 void src_dwarf_find(const void *return_address, dwarf_found *out);

@@ -9,8 +9,9 @@ all loops call, or turns of two bodies; and another program of phases (pN), loop
 Some are sweeps: a function that trains is called several times, with an optimizer of its own or the same one, or loops
 take turns in rounds, and what ends a step without being a boundary (a save, a read, a wait, an evaluation) stands in
 front of the loop, behind it or in its iterations. Every log call logs another number. The program runs twice, once with
-an xt_mark_step at the end of each iteration, and its rows must be the same. What differs is printed with its seed, by
-which it is tried again; ROWS_SHOW=1 prints the C."""
+an xt_mark_step at the end of each iteration, and its rows must be the same. A third one of orders (oN) has the rows
+that the definition of a step gives, with boundaries and without. What differs is printed with its seed, by which it is
+tried again; ROWS_SHOW=1 prints the C."""
 import csv, glob, os, random, shutil, sys
 
 from drawn_rows.in_c import compile_loops, run_loop
@@ -218,6 +219,61 @@ class Phases(Program):
                         self.r.choice(["xt_optimizer_step(optimizers[%d]);", "learn(optimizers[%d]);"]) % of]
 
 
+class Orders(Program):
+    """Loops one behind the other, each of updates in an order of its own: an optimizer may step several times in an
+    iteration, under an `if` or in an inner loop. Its rows are counted: an iteration begins a step of the loop, and so
+    does an optimizer that has stepped in it before. Each update comes before the last iteration: one that first comes
+    there may as well be the next loop's."""
+    WHEN = ["i % 2 == 1", "i % 3 == 0", "i % 3 == 2", "i >= 2"]
+
+    def __init__(self, seed):
+        r = self.r = random.Random(seed)
+        self.seed, self.functions, self.every = "o%d" % seed, [], 1
+        self.loops = [(r.choice([4, 5, 6]), self.updates()) for _ in range(r.choice([1, 1, 2, 2, 3]))]
+        one = len(self.loops) == 1 and len(self.loops[0][1]) == 1  # an `if` on one line has its code moved
+        self.text = "\n".join(self.loop(times, updates, one) for times, updates in self.loops)
+
+    def updates(self):
+        """Of (optimizer, times, condition), one at least in each iteration. Two inner loops behind each other are two
+        loops, not one iteration's."""
+        r, drawn = self.r, []
+        for _ in range(r.choice([1, 1, 2, 2, 3, 4])):
+            times = 1 if any(n > 1 for _, n, _ in drawn) else r.choice([1, 1, 1, 2, 3])
+            when = r.choice(self.WHEN) if times == 1 and r.random() < 0.4 else ""
+            drawn.append((r.choice([0, 0, 1, 1, 2]), times, when))
+        if all(when for _, _, when in drawn):
+            drawn.append((r.choice([0, 1]), 1, ""))
+        return drawn
+
+    def loop(self, times, updates, one):
+        body = "xt_tensor x = one(n);\n"
+        for of, repeats, when in updates:
+            body += ("if (%s) " % when if when else "") + ("for (int k = 0; k < %d; k++) " % repeats) * (repeats > 1)
+            body += "{\nxt_tensor loss = xt_mean(xt_forward(modules[%d], x));\nxt_backward(loss);\n" % of
+            body += 'xt_optimizer_step(optimizers[%d]);\nxt_log_value("u%d", ++n);\n}\n' % (of, of)
+        body += 'xt_log_value("at", ++n);\nend();'
+        if one:
+            body = body.replace("xt_log_value", 'if (i == 0) puts("first");\nxt_log_value').replace("\n", " ")
+        return "for (int i = 0; i < %d; i++) {\n%s\n}" % (times, body)
+
+    def rows(self):
+        n = step = 0
+        rows = []
+        for times, updates in self.loops:
+            for i in range(times):
+                stepped = set()
+                for of, repeats, when in updates:
+                    for _ in range(repeats if not when or eval(when) else 0):
+                        if not stepped or of in stepped:
+                            step, stepped = step + 1, set()
+                        stepped.add(of)
+                        n += 1
+                        rows.append((step, "train", "step", "u%d" % of, "0", "%.5g" % n))
+                n += 1
+                rows.append((step, "train", "step", "at", "0", "%.5g" % n))
+        return sorted(rows)
+
+
 def rows_of(runs):
     got = []
     for name in glob.glob(runs + "/*/*/metrics.csv"):
@@ -234,11 +290,13 @@ def run(at, seed, marked):
     return done, rows_of(runs)
 
 
-programs = [kind(seed) for seed in range(first, first + count) for kind in (Program, Phases)]
+programs = [kind(seed) for seed in range(first, first + count) for kind in (Program, Phases, Orders)]
 compile_loops(build, include, work, flags, HEAD, programs, MAIN)
 bad = 0
 for at, p in enumerate(programs):
     (done, rows), (marked, want) = run(at, p.seed, 0), run(at, p.seed, 1)
+    if isinstance(p, Orders):
+        rows, want = (rows if rows != p.rows() else want), p.rows()
     if done.returncode or marked.returncode or rows != want:
         bad += 1
         print("seed %s: exit %d, marked %d %s" % (p.seed, done.returncode, marked.returncode, done.stderr[-600:]))

@@ -179,7 +179,8 @@ static void what_lives_on(void **state) {
 }
 
 /* An outer loop makes tensors in front of an inner one, and reads them behind it: `returns` of a batch alone (0), of
- * what was computed (1), or, with no_grad's forward of a module, in a loop of one line (2). */
+ * what was computed (1), or, with no_grad's forward of a module, in a loop of one line (2), or of a batch while the
+ * inner loop makes batches too, by the same function (3). */
 static int shape_of_loops;
 static void loops_in_a_loop(result *r, bool marked) {
     enum { ROUNDS = 6, POLICY = 3, VALUE = 4 };
@@ -193,8 +194,9 @@ static void loops_in_a_loop(result *r, bool marked) {
         xt_no_grad_end();
         if (marked) xt_keep(x), xt_keep(returns), xt_keep(advantage), xt_keep(before);
         for (int k = 0; k < POLICY; k++) {
+            xt_tensor seen = shape_of_loops == 3 ? batch(k) : x;
             xt_zero_grad(op);
-            xt_backward(xt_neg(xt_mean(xt_mul(xt_forward(policy, x), advantage))));
+            xt_backward(xt_neg(xt_mean(xt_mul(xt_forward(policy, seen), advantage))));
             xt_optimizer_step(op);
             end(marked);
         }
@@ -223,7 +225,7 @@ static void loops_in_a_loop(result *r, bool marked) {
 
 static void what_an_outer_loop_made(void **state) {
     (void)state;
-    for (shape_of_loops = 0; shape_of_loops < 3; shape_of_loops++) {
+    for (shape_of_loops = 0; shape_of_loops < 4; shape_of_loops++) {
         result want = run(loops_in_a_loop, true), got = run(loops_in_a_loop, false);
         assert_int_equal(want.n, got.n);
         int i = other_number(want.n, want.numbers, got.numbers);

@@ -28,7 +28,7 @@ atomic_bool lazy_calls_watched;
 
 /* Where the loop has no boundaries, or is not yet known to have them. */
 static bool looks(const lazy_iteration *it) {
-    return it->n_marked < MARKED || it->first.n;
+    return it->n_marked < MARKED || it->n_first;
 }
 
 /* By its latest update, or by each that may be its last one. */
@@ -52,11 +52,13 @@ static void trace_cleared(lazy_ctx *c) {
 
 static void freed(lazy_ctx *c) {
     lazy_iteration *it = c->iteration;
+    base_free(it->in_front);
     base_free(it->early.at);
     base_free(it->carried.at);
-    base_free(it->first.at);
+    base_free(it->first);
     base_free(it->behind);
     base_free(it->ended.at);
+    base_free(it->closed.at);
     base_free(it->stepped.at);
     base_free(it->followed.at);
     base_free(it->differentiated.at);
@@ -80,26 +82,42 @@ static bool keep(lazy_ctx *c, uint32_t index, src_id at) {
     return VEC_PUSH(c->requests, c->n_requests, c->cap_requests, q);
 }
 
-/* The line of the loop that has made it. */
-static src_id made_at(const lazy_slot *s) {
-    return s->given_at ? s->given_at : s->src;
+/* Without memory it dies with its step, as behind an xt_mark_step. */
+static void note_in_front(lazy_ctx *c, lazy_iteration *it, size_t i) {
+    lazy_slot *s = &c->slots[c->step_slots[i]];
+    lazy_in_front made = {{c->step_slots[i], s->generation}, lazy_place_of_call(c, it, i)};
+    s->in_front = s->in_front || VEC_PUSH(it->in_front, it->n_in_front, it->cap_in_front, made);
 }
 
-static bool is_made_anew(const lazy_ctx *c, src_id line) {
-    for (size_t i = 0; i < c->n_step_slots; i++) {
-        const lazy_slot *s = &c->slots[c->step_slots[i]];
-        if (s->in_front && s->step == c->step && made_at(s) == line) return true;
+static bool is_made_anew(lazy_ctx *c, const lazy_iteration *it, const lazy_in_front *made) {
+    for (size_t i = 0; i < it->n_in_front; i++) {
+        const lazy_slot *s = lazy_slot_of(c, it->in_front[i].t);
+        if (s && s->step == c->step && lazy_is_same_call(it->in_front[i].at, made->at)) return true;
     }
     return false;
 }
 
+/* What the same call has made anew in this step. */
+static void forget_in_front(lazy_ctx *c, lazy_iteration *it) {
+    size_t n = 0;
+    for (size_t i = 0; i < it->n_in_front; i++) {
+        lazy_slot *s = lazy_slot_of(c, it->in_front[i].t);
+        if (s && s->step != c->step && is_made_anew(c, it, &it->in_front[i])) s->in_front = false;
+    }
+    for (size_t i = 0; i < it->n_in_front; i++) {
+        const lazy_slot *s = lazy_slot_of(c, it->in_front[i].t);
+        if (s && s->in_front) it->in_front[n++] = it->in_front[i];
+    }
+    it->n_in_front = n;
+}
+
 /* Of step slots [begin, end) all but what modules computed on the way to their results. */
-static void mark(lazy_ctx *c, const lazy_iteration *it, size_t begin, size_t end) {
+static void mark(lazy_ctx *c, lazy_iteration *it, size_t begin, size_t end) {
     for (size_t i = begin, k = 0; i < end && i < c->n_step_slots; i++) {
-        lazy_slot *s = &c->slots[c->step_slots[i]];
+        const lazy_slot *s = &c->slots[c->step_slots[i]];
         while (k < it->n_calls && it->calls[k].end <= i) k++;
         bool within = k < it->n_calls && it->calls[k].begin <= i;
-        if (s->live && !s->of_update && s->step == c->step && (!within || s->given_at)) s->in_front = true;
+        if (s->live && !s->of_update && s->step == c->step && (!within || s->given_at)) note_in_front(c, it, i);
     }
 }
 
@@ -107,26 +125,23 @@ static void mark(lazy_ctx *c, const lazy_iteration *it, size_t begin, size_t end
  * loop has made it in front of this one, and may read it behind. Where the step holds what is now known to be several
  * iterations, so has it what came since an update and in front of the last of them. A call that has not come in it, and
  * stands below the update, goes on with the iteration: with another update of its optimizer, or to an inner loop. */
-static void mark_front(lazy_ctx *c, const lazy_iteration *it) {
+static void mark_front(lazy_ctx *c, lazy_iteration *it) {
     size_t n = it->n_met - (it->n_met && !it->met_again), first = 0;
-    while (first < n && it->met[first].line != it->now.line) first++;
+    while (first < n && !lazy_is_same_call(it->met[first].at, it->now)) first++;
     if (first == n && !lazy_below_last_update(it, it->now)) return;
     mark(c, it, 0, first == n ? it->n_slots : it->met[first].slots);
     size_t last = n;
-    while (last > first && it->met[last - 1].line != it->now.line) last--;
+    while (last > first && !lazy_is_same_call(it->met[last - 1].at, it->now)) last--;
     if (it->learned && last > first) {
         size_t begin = --last;
         while (begin > first && it->met[begin - 1].updates == it->met[last].updates) begin--;
         mark(c, it, it->met[begin].slots, it->met[last].slots);
     }
-    for (size_t i = 0; i < c->n_step_slots; i++) {
-        lazy_slot *s = &c->slots[c->step_slots[i]];
-        if (s->in_front && s->step != c->step && is_made_anew(c, made_at(s))) s->in_front = false;
-    }
+    forget_in_front(c, it);
 }
 
 /* `ours`: the step ends here because the next iteration begins. */
-static void keep_tensors(lazy_ctx *c, const lazy_iteration *it, bool ours) {
+static void keep_tensors(lazy_ctx *c, lazy_iteration *it, bool ours) {
     bool ok = true;
     if (ours) mark_front(c, it);
     for (size_t i = 0; i < c->n_step_slots && ok; i++) {
@@ -189,7 +204,7 @@ static void tell(const lazy_iteration *it, src_id again) {
             "xt_optimizer_step at %s came again and nothing had ended the step: from the next iteration on, its first "
             "call behind the update at %s (that at %s) ends it, as an xt_mark_step at the head of the loop would",
             src_text(again, at, sizeof at), src_text(it->by->at, last, sizeof last),
-            src_text(it->first.at[0].line, first, sizeof first));
+            src_text(it->first[0].at.line, first, sizeof first));
 }
 
 /* The step cannot end, and each iteration takes longer than the one before. */
@@ -206,6 +221,14 @@ static void tell_flows(src_id update) {
             src_text(update, at, sizeof at), it->n_flows + 1);
 }
 
+/* How the program comes to the call at `at`, which is under way. Looked at each time: a function of the program's own
+ * that updates may be called by another one of its loops or ways. */
+static iteration_place place_of_update(const lazy_iteration *it, src_id at) {
+    bool told = looks(it) && it->now.line == at;
+    call_path path = told ? it->now.path : 0;
+    return (iteration_place){at, told && !path ? call_path_now(it->returns_to, at, it->what) : path};
+}
+
 /* Of the iteration that another one's second update has shown to be the next one. */
 static bool is_others(const lazy_iteration *it, const lazy_updater *u) {
     return it->learned && it->learned != u && it->learned->nth > u->nth;
@@ -216,11 +239,13 @@ static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool m
     if (is_others(it, u) || lazy_draw_step_given()) return;
     bool fresh = !lazy_has_ended(it);
     it->n_marked = 0;
-    if (!lazy_iteration_learn(c, it, u, moved, &calls)) {
+    if (!lazy_iteration_learn(c, it, u, place_of_update(it, again), moved, &calls)) {
         if (it->flows) tell_flows(again);
         return;
     }
     it->learned = u;
+    /* of a loop that follows one with boundaries, in which nothing was looked at */
+    if (it->now.line != again) it->now = (iteration_place){again, call_path_now(it->returns_to, again, it->what)};
     if (u->loop_step == c->loop_steps.of_thread) lazy_came_round(calls); /* else the step is another already */
     bool known = ends_by_itself(it, it->by);
     it->by->ends_in = it->loop;
@@ -232,14 +257,6 @@ static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool m
 /* The newest update is of this step, or of one that a save or a read has ended. */
 static bool loop_step_goes_on(const lazy_ctx *c) {
     return c->loop_steps.step_plus_1 == c->step + 1 && !c->loop_steps.over;
-}
-
-/* How the program comes to the call at `at`, which is under way. Looked at each time: a function of the program's own
- * that updates may be called by another one of its loops or ways. */
-static iteration_place place_of_update(const lazy_iteration *it, src_id at) {
-    bool told = looks(it) && it->now.line == at;
-    call_path path = told ? it->now.path : 0;
-    return (iteration_place){at, told && !path ? call_path_now(it->returns_to, at, it->what) : path};
 }
 
 /* Since its last one. */
@@ -264,23 +281,30 @@ static void part(lazy_ctx *c, lazy_iteration *it) {
 /* Loops one behind the other, of optimizers that were made beforehand. The first update behind one that iterations are
  * known to end with is of the same iteration, or of another loop. Which, is told by the next update of an optimizer
  * that has stepped meanwhile: the loop is the same where one of before comes back to where it was, and so it is from
- * then on. */
+ * then on; or where the same one steps again further down in the same block. Of the same iteration is what stands below
+ * in the block of the loop. */
 static void part_loops(lazy_ctx *c, lazy_iteration *it, lazy_updater *u, src_id at) {
     bool came = (it->by && u->step == c->step) || (u->nth && u->loop_step == c->loop_steps.of_thread);
     if (it->beside && came) {
         iteration_place now = place_of_update(it, at);
         bool came_back = lazy_has_ended_with(it, now) && lazy_above_last_update(it, now);
-        if (u->nth >= it->beside->nth || (has_moved(it, u, at) && !came_back))
+        bool since = u->nth >= it->beside->nth;
+        const lazy_updater *latest = since ? u : it->beside;
+        bool one = lazy_stands_above(now, it->beside_last) || /* a loop that has both has come round */
+                   lazy_in_one_body(it->beside_last, (iteration_place){latest->at, latest->path}, now);
+        if (!one && (since || (has_moved(it, u, at) && !came_back)))
             part(c, it);
         else if (!lazy_note_followed(it, (iteration_place){it->beside->at, it->beside->path}))
             lazy_fail(status_oom(sizeof(iteration_place), "where an optimizer steps"));
         it->beside = NULL;
     }
-    bool behind = it->last_by && it->last_by != u && lazy_has_ended(it) && loop_step_goes_on(c);
-    bool known = lazy_has_followed(it, place_of_update(it, at));
-    if (!it->beside && behind && !known && (!is_again(c, it, u) || is_others(it, u))) {
+    bool behind = it->last_by && it->last_by != u && lazy_comes_round(it) && loop_step_goes_on(c);
+    bool may_part = !it->beside && behind && (!is_again(c, it, u) || is_others(it, u));
+    iteration_place now = may_part ? place_of_update(it, at) : (iteration_place){0};
+    if (may_part && !lazy_has_followed(it, now) && !lazy_in_last_loop(it, now)) {
         it->beside = u;
-        it->beside_calls = it->by ? lazy_calls_behind(it) : 0;
+        it->beside_last = it->last_update;
+        it->beside_calls = it->by ? lazy_calls_behind(it, now) : 0;
     }
     /* it may be the first one of another loop, in the middle of whose iterations it stands */
     if ((it->beside || u->nth < it->parted) && !lazy_has_ended_with(it, place_of_update(it, at))) u->ends_in = 0;
@@ -396,7 +420,8 @@ static void begin_anew(lazy_ctx *c, lazy_iteration *it, bool over) {
     it->steps_before = c->loop_steps.of_thread;
     it->n_early = it->n_both = 0;
     it->n_followed = it->n_marked = 0;
-    it->early.n = it->first.n = it->ended.n = it->followed.n = it->n_behind = it->differentiated.n = it->carried.n = 0;
+    it->n_first = it->early.n = it->ended.n = it->closed.n = it->followed.n = it->n_behind = it->differentiated.n =
+        it->carried.n = 0;
 }
 
 void lazy_updater_begin(lazy_updater *u) {
@@ -434,71 +459,88 @@ static bool is_aside(const lazy_ctx *c, lazy_iteration *it) {
 
 /* Where the program was in this step, in front of an update: without memory nothing is known to be in front of a loop.
  */
-static void meet(const lazy_ctx *c, lazy_iteration *it, src_id line) {
-    it->met_again = it->n_met && it->met[it->n_met - 1].line == line;
+static void meet(const lazy_ctx *c, lazy_iteration *it) {
+    it->met_again = it->n_met && lazy_is_same_call(it->met[it->n_met - 1].at, it->now);
     if (it->met_again) return;
-    lazy_met m = {line, c->n_step_slots, it->n_updates};
+    lazy_met m = {it->now, c->n_step_slots, it->n_updates};
     if (it->n_met == MET || !VEC_PUSH(it->met, it->n_met, it->cap_met, m)) it->n_met = 0;
 }
 
+static void note_looked(const lazy_ctx *c, lazy_iteration *it) {
+    lazy_looked l = {it->now, c->n_step_slots};
+    if (it->now.path && !VEC_PUSH(it->looked, it->n_looked, it->cap_looked, l)) it->now.path = 0;
+}
+
+/* How the program came there. */
+static void look(const lazy_ctx *c, lazy_iteration *it) {
+    it->now.path = call_path_now(it->returns_to, it->now.line, it->what);
+    note_looked(c, it);
+}
+
+/* The next one begins with the call that is under way. */
 static void end_iteration(lazy_ctx *c, lazy_iteration *it, const char *what, const xt_src *src) {
+    iteration_place first = it->now;
     lazy_end_if_unseen(what, src);
-    if (!lazy_note_ended(it)) lazy_fail(status_oom(sizeof it->last_update, "where an iteration ends"));
+    if (!lazy_note_ended(it, lazy_below_last_update(it, first)))
+        lazy_fail(status_oom(sizeof it->last_update, "where an iteration ends"));
     keep_tensors(c, it, true); /* before observers record */
     lazy_end_step(c, LAZY_ITERATION, src, 0);
-    meet(c, it, src_intern(src)); /* the next one begins with it */
+    it->now = first;
+    note_looked(c, it);
+    meet(c, it);
     lazy_end_if_lost(what, src);
 }
 
 /* A save or a read has ended the step of the iteration's update, and here the next one begins. */
 static void begin_next(lazy_ctx *c, lazy_iteration *it) {
     bool aside = c->no_grad || lazy_evaluates() != it->evaluates;
-    bool is_first = ends_by_itself(it, it->last_by) && iteration_places_have(&it->first, it->now) &&
-                    !iteration_is_behind(it, it->now);
+    bool is_first =
+        ends_by_itself(it, it->last_by) && lazy_is_first(c, it, it->now, false) && !iteration_is_behind(it, it->now);
     if (aside || !(is_first || lazy_above_update(it, it->now))) return;
     end_loop_step(c, it, it->n_calls);
 }
 
-/* How the program came there. */
-static void look(const lazy_ctx *c, lazy_iteration *it) {
-    it->now.path = call_path_now(it->returns_to, it->now.line, it->what);
-    lazy_looked l = {it->now, c->n_step_slots};
-    if (!VEC_PUSH(it->looked, it->n_looked, it->cap_looked, l)) it->now.path = 0;
+/* Whether it is looked at how the program came to the call: unwinding costs more than most calls do. One that an
+ * iteration may begin with is, wherever it comes, for the lines of a function that makes batches come in front of an
+ * inner loop and within it. */
+static bool wants_path(const lazy_iteration *it, bool may_be_first) {
+    if (may_be_first) return true;
+    if (!it->by) return it->updated ? it->goes_on : it->n_early < LOOKED_EARLY;
+    if (!ends_by_itself(it, it->by)) return !it->n_first || it->n_followed < FOLLOWED;
+    /* what functions of the program's own do on one line may be on both sides of the update */
+    return !lazy_beside_update(it, it->now) || !iteration_is_behind(it, it->now);
+}
+
+/* In front of the step's first update. */
+static void call_above(lazy_ctx *c, lazy_iteration *it) {
+    if (it->updated && it->goes_on) begin_next(c, it);
+    if (it->updated || it->n_early == LOOKED_EARLY) return;
+    it->n_early++;
+    if (!lazy_note_early(it, it->now)) it->n_early = LOOKED_EARLY;
 }
 
 void lazy_call_begins(const char *what, const xt_src *src, const void *returns_to) {
     lazy_ctx *c = lazy_ctx_there();
     lazy_iteration *it = c ? c->iteration : NULL;
-    if (!it || c->in_boundary || !looks(it) || !may_end(c)) return;
-    it->now = (iteration_place){src_intern(src), 0};
+    if (!it || c->in_boundary) return;
     it->returns_to = returns_to;
     it->what = what;
-    meet(c, it, it->now.line);
+    if (!looks(it) || !may_end(c)) return;
+    it->now = (iteration_place){src_intern(src), 0};
+    if (wants_path(it, lazy_may_be_first(it, it->now))) look(c, it);
+    meet(c, it);
     if (!it->by) {
-        if (it->updated && it->goes_on) {
-            look(c, it);
-            begin_next(c, it);
-        }
-        if (it->updated || it->n_early == LOOKED_EARLY) return;
-        it->n_early++;
-        look(c, it);
-        if (!lazy_note_early(it, it->now)) it->n_early = LOOKED_EARLY;
+        call_above(c, it);
         return;
     }
-    bool aside = is_aside(c, it), may_be_first = iteration_places_have(&it->first, it->now);
-    bool ends = ends_by_itself(it, it->by); /* no: an update in the middle, or nothing is learned yet */
-    bool learns = !it->first.n || it->n_followed < FOLLOWED;
-    /* what functions of the program's own do on one line may be on both sides of the update */
-    bool unsure = may_be_first || !lazy_beside_update(it, it->now) || !iteration_is_behind(it, it->now);
-    if (ends ? unsure : learns) look(c, it);
-    if (!ends) {
+    bool aside = is_aside(c, it);
+    if (!ends_by_itself(it, it->by)) { /* an update in the middle, or nothing is learned yet */
         if (it->turned == SIZE_MAX && lazy_above_update(it, it->now)) it->turned = it->n_calls;
         return;
     }
     /* below an update that no iteration is known to have ended with: one under an `if` may be in the middle of it */
-    bool within = !lazy_has_ended(it) && lazy_below_last_update(it, it->now);
-    bool is_first =
-        !aside && !within && iteration_places_have(&it->first, it->now) && !iteration_is_behind(it, it->now);
+    bool within = !lazy_comes_round(it) && lazy_below_last_update(it, it->now);
+    bool is_first = !aside && lazy_is_first(c, it, it->now, within) && !iteration_is_behind(it, it->now);
     if (!is_first && !lazy_above_update(it, it->now)) return;
     /* in another loop's round it may stand below the update before */
     if (!is_first && !aside && it->now.path) lazy_note_first(it, it->now);

@@ -14,6 +14,10 @@ typedef struct iteration_places { /* a set; a loop's body has some dozen at most
     size_t n, cap;
 } iteration_places;
 bool iteration_places_have(const iteration_places *l, iteration_place p);
+/* An iteration may begin with a call there; and does, behind the latest update. `within`: only one that goes on behind
+ * an optimizer's first update to its next one. */
+bool lazy_may_be_first(const lazy_iteration *it, iteration_place p);
+bool lazy_is_first(const lazy_ctx *c, const lazy_iteration *it, iteration_place p, bool within);
 bool iteration_is_behind(const lazy_iteration *it, iteration_place p); /* known to be, of the last update */
 bool lazy_above_update(const lazy_iteration *it, iteration_place p); /* a call there is of the next iteration */
 
@@ -27,11 +31,23 @@ bool lazy_note_stepped(lazy_iteration *it, iteration_place p); /* an update of t
 bool lazy_has_stepped(const lazy_iteration *it, iteration_place p);
 bool lazy_note_followed(lazy_iteration *it, iteration_place p); /* behind an update that ends other iterations */
 bool lazy_has_followed(const lazy_iteration *it, iteration_place p);
+bool lazy_stands_above(iteration_place p, iteration_place other); /* known to */
+/* p stands in a block of the program with `a` that `b` is not in: of two loops one behind the other it is in the one's.
+ */
+bool lazy_is_nearer(iteration_place p, iteration_place a, iteration_place b);
+/* Below the last update, in the body of the innermost loop that this one is in. */
+bool lazy_in_last_loop(const lazy_iteration *it, iteration_place p);
+/* `again` stands in no block with `second` that `first` is not in: no loop has come round there. */
+bool lazy_in_one_body(iteration_place first, iteration_place second, iteration_place again);
 bool lazy_is_same_call(iteration_place a, iteration_place b); /* or one that the compiler has copied it to */
 bool lazy_has_ended_with(const lazy_iteration *it, iteration_place update);
 bool lazy_has_ended(const lazy_iteration *it); /* the last update is known to be the last of iterations */
-size_t lazy_calls_behind(const lazy_iteration *it); /* noted calls up to the last one that is known to be behind it */
-bool lazy_note_ended(lazy_iteration *it); /* its last update was the last of an iteration; false without memory */
+/* Noted calls up to the last one that is known to be behind it, and not in front of another loop's update at `next`. */
+size_t lazy_calls_behind(const lazy_iteration *it, iteration_place next);
+bool lazy_comes_round(const lazy_iteration *it); /* a loop is known to come back behind the last update */
+/* Its last update was the last of an iteration, or, where it `goes_on`, the one in front of a second one of its
+ * optimizer, which is taken for that. False without memory. */
+bool lazy_note_ended(lazy_iteration *it, bool goes_on);
 
 /* By the program itself, of a module, which made the step slots [begin, end), or of what makes none (logging): there
  * begin is end. */
@@ -48,10 +64,16 @@ typedef struct lazy_looked {
 
 /* A call, and how many step slots and updates there were in front of it. */
 typedef struct lazy_met {
-    src_id line;
+    iteration_place at;
     size_t slots;
     int64_t updates;
 } lazy_met;
+
+/* A tensor that an outer loop has made in front of this one. */
+typedef struct lazy_in_front {
+    xt_tensor t;
+    iteration_place at; /* by this call */
+} lazy_in_front;
 
 struct lazy_iteration {
     /* of the trace */
@@ -65,6 +87,7 @@ struct lazy_iteration {
      * as the first of another loop, which the updates behind it show; noted calls before that one's then */
     lazy_updater *beside;
     size_t beside_calls;
+    iteration_place beside_last; /* the update in front of it */
     const lazy_updater *learned; /* whose second update showed where this step should have ended; NULL: none's yet */
     ir_value **roots; /* what xt_backward was called for since */
     size_t n_roots, cap_roots;
@@ -75,7 +98,7 @@ struct lazy_iteration {
     size_t n_aside, cap_aside;
     lazy_looked *looked;
     size_t n_looked, cap_looked;
-    lazy_met *met; /* the calls of the step, those on one line behind each other as one */
+    lazy_met *met; /* the calls of the step, those of one place behind each other as one */
     size_t n_met, cap_met;
     bool met_again; /* the call that is under way is of the last of them */
     size_t turned; /* noted calls before the first call above the latest update, of those since; SIZE_MAX: none came */
@@ -87,6 +110,8 @@ struct lazy_iteration {
     int64_t n_updates; /* of all loops */
     int64_t parted; /* number of the first update of the newest iteration, or loop, that was told from those before */
     bool updated;
+    lazy_in_front *in_front;
+    size_t n_in_front, cap_in_front;
     iteration_places early; /* calls before that: in a loop they stand above the update */
     size_t n_early;
     bool goes_on; /* the step ends in the middle of it */
@@ -96,7 +121,11 @@ struct lazy_iteration {
     iteration_place last_update; /* where that was */
     int64_t steps_before; /* of the thread's loop steps those that were before this loop */
     bool went_on; /* earlier steps have noted calls behind it that do not stand below it */
-    iteration_places first; /* of the calls that an iteration may begin with */
+    struct iteration_first { /* of the calls that an iteration may begin with */
+        iteration_place at;
+        const lazy_updater *of; /* only where this one has stepped: it does so again below, in the same iteration */
+    } * first;
+    size_t n_first, cap_first;
     struct iteration_behind { /* what is made between an update and those: a program may have several loops, or ways */
         iteration_place at, update;
     } * behind;
@@ -104,15 +133,19 @@ struct lazy_iteration {
     iteration_places stepped; /* the updates of the loop's newest step */
     iteration_places followed; /* updates of an iteration that come behind one that ends others */
     iteration_places ended; /* the updates that an iteration is known to have ended with */
+    iteration_places closed; /* those of them behind which the loop has come back, or another one has begun */
     iteration_places differentiated; /* of what backward passes went through, lines alone */
     size_t n_both; /* tensors of lines that are both, between an update and the next iteration, at most */
     iteration_places carried; /* of what an iteration takes over from the one before, lines alone */
 };
 
-/* At the second update of `u` in this step: adds what it shows of the lines. False where gradients flow back from this
- * iteration into the one before, or no call was found that it begins with. `moved`: it stands elsewhere than the first.
- * *out_calls: noted calls before it. */
-bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool moved, size_t *out_calls);
+/* The program's own call that made a step slot: within a module's function the call of the module. */
+iteration_place lazy_place_of_call(const lazy_ctx *c, const lazy_iteration *it, size_t slot);
+/* At the second update of `u` in this step, at `now`: adds what it shows of the lines. False where gradients flow back
+ * from this iteration into the one before, or no call was found that it begins with. `moved`: it stands elsewhere than
+ * the first. *out_calls: noted calls before it. */
+bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, iteration_place now, bool moved,
+                          size_t *out_calls);
 /* Something was recorded behind the update that gradients may flow through, on a line that is not known to be of the
  * iteration that ends: the step cannot end here. */
 bool lazy_iteration_has_begun(const lazy_ctx *c, const lazy_iteration *it);

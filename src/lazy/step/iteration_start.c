@@ -42,17 +42,42 @@ static bool add_line(iteration_places *l, src_id line) {
     return add_place(l, (iteration_place){line, 0});
 }
 
-static void remove_place(iteration_places *l, iteration_place p) {
-    for (size_t i = 0; i < l->n; i++)
-        if (same_place(l->at[i], p)) l->at[i--] = l->at[--l->n];
-}
-
 bool lazy_note_early(lazy_iteration *it, iteration_place p) {
     return add_place(&it->early, p);
 }
 
+static bool add_first(lazy_iteration *it, iteration_place p, const lazy_updater *of) {
+    for (size_t i = 0; i < it->n_first; i++) {
+        struct iteration_first *known = &it->first[i];
+        if (known->at.line != p.line || known->at.path != p.path) continue;
+        if (known->of != of) known->of = NULL;
+        return true;
+    }
+    struct iteration_first fresh = {p, of};
+    return !p.line || VEC_PUSH(it->first, it->n_first, it->cap_first, fresh);
+}
+
+static void remove_first(lazy_iteration *it, iteration_place p) {
+    for (size_t i = 0; i < it->n_first; i++)
+        if (same_place(it->first[i].at, p)) it->first[i--] = it->first[--it->n_first];
+}
+
 bool lazy_note_first(lazy_iteration *it, iteration_place p) {
-    return add_place(&it->first, p);
+    return add_first(it, p, NULL);
+}
+
+bool lazy_may_be_first(const lazy_iteration *it, iteration_place p) {
+    for (size_t i = 0; i < it->n_first; i++)
+        if (same_place(it->first[i].at, p)) return true;
+    return false;
+}
+
+bool lazy_is_first(const lazy_ctx *c, const lazy_iteration *it, iteration_place p, bool within) {
+    for (size_t i = 0; i < it->n_first; i++) {
+        const struct iteration_first *f = &it->first[i];
+        if (same_place(f->at, p) && (f->of ? f->of->loop_step == c->loop_steps.of_thread : !within)) return true;
+    }
+    return false;
 }
 
 bool lazy_note_stepped(lazy_iteration *it, iteration_place p) {
@@ -84,12 +109,40 @@ static int below_update(const lazy_iteration *it, iteration_place p) {
     return order ? order : was_early(it, p) ? -1 : 0;
 }
 
+bool lazy_stands_above(iteration_place p, iteration_place other) {
+    return below(p, other) < 0;
+}
+
 bool lazy_below_last_update(const lazy_iteration *it, iteration_place p) {
     return below(p, it->last_update) > 0;
 }
 
 bool lazy_above_last_update(const lazy_iteration *it, iteration_place p) {
-    return below(p, it->last_update) < 0;
+    return lazy_stands_above(p, it->last_update);
+}
+
+bool lazy_is_nearer(iteration_place p, iteration_place a, iteration_place b) {
+    if (!p.path || !a.path || !b.path || a.path == b.path) return false;
+    size_t to_a = call_path_common(p.path, a.path, NULL), to_b = call_path_common(p.path, b.path, NULL);
+    return to_b && to_a > to_b;
+}
+
+bool lazy_in_last_loop(const lazy_iteration *it, iteration_place p) {
+    bool block = false, known = false;
+    size_t here = p.path && lazy_below_last_update(it, p) ? call_path_common(p.path, it->last_update.path, &block) : 0;
+    for (size_t i = 0; i < it->n_first && block; i++) {
+        if (!it->first[i].at.path) continue;
+        if (call_path_common(it->first[i].at.path, it->last_update.path, NULL) > here) return false;
+        known = true;
+    }
+    return known;
+}
+
+bool lazy_in_one_body(iteration_place first, iteration_place second, iteration_place again) {
+    bool block = false;
+    if (below(again, second) <= 0 || !first.path || !second.path || !again.path) return false;
+    size_t around = call_path_common(first.path, second.path, &block);
+    return block && call_path_common(second.path, again.path, NULL) <= around;
 }
 
 bool lazy_is_same_call(iteration_place a, iteration_place b) {
@@ -130,12 +183,20 @@ static bool add_behind(lazy_iteration *it, iteration_place p) {
     return !p.line || VEC_PUSH(it->behind, it->n_behind, it->cap_behind, b);
 }
 
+static bool add_ended(lazy_iteration *it, bool goes_on) {
+    return add_place(&it->ended, it->last_update) && (goes_on || add_place(&it->closed, it->last_update));
+}
+
 /* The calls behind it are the iteration's, too, as far as it is known how the program came there. */
-bool lazy_note_ended(lazy_iteration *it) {
-    bool ok = add_place(&it->ended, it->last_update);
+bool lazy_note_ended(lazy_iteration *it, bool goes_on) {
+    bool ok = add_ended(it, goes_on);
     for (size_t i = it->calls_then; i < it->n_calls && ok; i++)
         if (it->calls[i].at.path) ok = add_behind(it, it->calls[i].at);
     return ok;
+}
+
+bool lazy_comes_round(const lazy_iteration *it) {
+    return have_call(&it->closed, it->last_update);
 }
 
 bool lazy_has_ended_with(const lazy_iteration *it, iteration_place update) {
@@ -146,9 +207,12 @@ bool lazy_has_ended(const lazy_iteration *it) {
     return lazy_has_ended_with(it, it->last_update);
 }
 
-size_t lazy_calls_behind(const lazy_iteration *it) {
+size_t lazy_calls_behind(const lazy_iteration *it, iteration_place next) {
     size_t n = it->n_calls;
-    while (n > it->calls_then && !iteration_is_behind(it, it->calls[n - 1].at)) n--;
+    for (; n > it->calls_then; n--) {
+        iteration_place at = it->calls[n - 1].at;
+        if (iteration_is_behind(it, at) || lazy_is_nearer(at, it->last_update, next)) break;
+    }
     return n;
 }
 
@@ -262,8 +326,7 @@ static place common_end(const lazy_ctx *c, const lazy_iteration *it, place first
     }
 }
 
-/* The place of the program's own call that made it: within a module's function the call of the module. */
-static iteration_place place_of_call(const lazy_ctx *c, const lazy_iteration *it, size_t slot) {
+iteration_place lazy_place_of_call(const lazy_ctx *c, const lazy_iteration *it, size_t slot) {
     for (size_t i = 0; i < it->n_calls; i++)
         if (it->calls[i].begin <= slot && slot < it->calls[i].end) return it->calls[i].at;
     return place_made(c, it, slot);
@@ -328,12 +391,13 @@ static size_t first_walked(const lazy_ctx *c, const lazy_iteration *it, uint64_t
     return i;
 }
 
-/* The iteration begins at `start` at the latest, and no later than with slot `walked`. */
-static bool list_first(const lazy_ctx *c, lazy_iteration *it, place start, size_t walked) {
+/* The iteration begins at `start` at the latest, and no later than with slot `walked`. `of`: it is the same one, in
+ * which that optimizer steps again. */
+static bool list_first(const lazy_ctx *c, lazy_iteration *it, place start, size_t walked, const lazy_updater *of) {
     bool ok = true;
-    for (size_t i = start.slots; i <= walked && ok; i++) ok = add_place(&it->first, place_of_call(c, it, i));
+    for (size_t i = start.slots; i <= walked && ok; i++) ok = add_first(it, lazy_place_of_call(c, it, i), of);
     for (size_t i = start.calls; i < it->n_calls && it->calls[i].begin <= walked && ok; i++)
-        ok = add_place(&it->first, it->calls[i].at);
+        ok = add_first(it, it->calls[i].at, of);
     return ok;
 }
 
@@ -343,11 +407,11 @@ static bool list_behind(const lazy_ctx *c, lazy_iteration *it, place start) {
     for (size_t i = it->n_slots; i < start.slots && ok; i++) {
         if (!counts(made(c, i)) || is_aside(it, i)) continue;
         ok = add_behind(it, place_made(c, it, i));
-        remove_place(&it->first, place_of_call(c, it, i));
+        remove_first(it, lazy_place_of_call(c, it, i));
     }
     for (size_t i = it->calls_then; i < start.calls && ok; i++) {
         ok = add_behind(it, it->calls[i].at);
-        remove_place(&it->first, it->calls[i].at);
+        remove_first(it, it->calls[i].at);
     }
     return ok;
 }
@@ -361,10 +425,11 @@ static bool may_flow(const lazy_ctx *c, const lazy_iteration *it, size_t i) {
 /* Stands above the update: a call without tensors which the iteration before (calls [0, then)) did not make, or
  * anything that came another way. Where nothing is known of the update before yet, it stands above that one too: the
  * two may be of two ways through the loop, the first of which ends behind its own. So they are where the update that
- * comes now has ended iterations before, and no iteration has begun with the call. */
-static bool is_above(const lazy_iteration *it, event e, size_t then) {
-    if (!e.at.line || (!e.at.path && e.makes)) return false;
-    bool known = iteration_places_have(&it->first, e.at) || !lazy_has_ended_with(it, it->now);
+ * comes now has ended iterations before, and no iteration has begun with the call. What stands in a block with the last
+ * update which the one that comes now is not in is of the last one's loop, or way. */
+static bool is_above(const lazy_iteration *it, event e, size_t then, iteration_place now) {
+    if (!e.at.line || (!e.at.path && e.makes) || lazy_is_nearer(e.at, it->last_update, now)) return false;
+    bool known = lazy_may_be_first(it, e.at) || !lazy_has_ended_with(it, now);
     if (below(e.at, it->last_update) > 0 && !(lazy_has_ended(it) && known)) return false;
     for (size_t i = 0; i < then && !e.at.path; i++)
         if (it->calls[i].at.line == e.at.line) return false;
@@ -372,12 +437,12 @@ static bool is_above(const lazy_iteration *it, event e, size_t then) {
 }
 
 /* Over what is above the update, from `start` on backwards. */
-static place step_above(const lazy_ctx *c, const lazy_iteration *it, place start, place update) {
+static place step_above(const lazy_ctx *c, const lazy_iteration *it, place start, place update, iteration_place now) {
     for (;;) {
         place before = start;
         event e = step_back(c, it, &before, update);
-        if (e.makes) e.at = place_of_call(c, it, before.slots);
-        if (!is_above(it, e, update.calls)) return start;
+        if (e.makes) e.at = lazy_place_of_call(c, it, before.slots);
+        if (!is_above(it, e, update.calls, now)) return start;
         start = before;
     }
 }
@@ -387,7 +452,8 @@ static bool is_from(const lazy_iteration_call *call, size_t slot) {
     return call->begin >= slot && call->end > slot;
 }
 
-bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool moved, size_t *out_calls) {
+bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, iteration_place now, bool moved,
+                          size_t *out_calls) {
     uint64_t mark = ir_new_epoch();
     place update = {it->n_slots, it->calls_then};
     it->flows = it->n_roots && !mark_walk(c, it, mark);
@@ -399,20 +465,21 @@ bool lazy_iteration_learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u
         start.slots = walked;
         while (start.calls > update.calls && is_from(&it->calls[start.calls - 1], walked)) start.calls--;
     }
-    start = step_above(c, it, start, update);
+    start = step_above(c, it, start, update, now);
     /* of another loop: what the old one is known to have behind its update is all that it has there */
-    if (moved && it->by != u && lazy_has_ended(it) && lazy_calls_behind(it) < start.calls)
-        start.calls = lazy_calls_behind(it);
+    if (moved && it->by != u && lazy_has_ended(it) && lazy_calls_behind(it, now) < start.calls)
+        start.calls = lazy_calls_behind(it, now);
     *out_calls = start.calls;
     if (!list_differentiated(c, it, mark)) return false;
-    if (!list_first(c, it, start, walked) || !list_behind(c, it, start)) return false;
+    bool goes_on = moved && lazy_below_last_update(it, now); /* the program has come back to nowhere */
+    if (!list_first(c, it, start, walked, goes_on ? u : NULL) || !list_behind(c, it, start)) return false;
     for (size_t i = 0; i < it->n_behind; i++)
-        if (lazy_is_same_call(it->behind[i].update, it->last_update)) remove_place(&it->first, it->behind[i].at);
+        if (lazy_is_same_call(it->behind[i].update, it->last_update)) remove_first(it, it->behind[i].at);
     size_t both = 0;
     for (size_t i = it->n_slots; i < start.slots; i++)
         both += may_flow(c, it, i) && have_line(&it->differentiated, made(c, i)->src);
     if (both > it->n_both) it->n_both = both;
-    return it->first.n && add_place(&it->ended, it->last_update) && list_carried(c, it, start.slots);
+    return it->n_first && add_ended(it, goes_on) && list_carried(c, it, start.slots);
 }
 
 bool lazy_iteration_has_begun(const lazy_ctx *c, const lazy_iteration *it) {
