@@ -144,6 +144,10 @@ typedef struct box_file {
     double silent_s; /* since its last sign of life; of another host by both clocks of the day */
     blackbox box;
 } box_file;
+/* Of the file's clock, whose numbers may be anybody's. */
+static inline double box_seconds(int64_t from_ns, int64_t to_ns) {
+    return ((double)to_ns - (double)from_ns) / 1e9;
+}
 const char *blackbox_folder(void); /* of the status files; NULL when there is no safe one */
 const char *blackbox_folder_problem(char *out_folder, size_t n); /* of the one that is not used, and why */
 /* Each status file of this user, or each box in a crash folder; `visit` gives false to stop. */

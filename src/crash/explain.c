@@ -55,7 +55,7 @@ static void where_it_was(const blackbox *b, str *out) {
     struct tm tm;
     if (localtime_r(&began, &tm)) strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
     str_printf(out, "  began %s, ran %.1f s until its last sign of life\n", when,
-               (double)(b->beat_ns - b->began_ns) / 1e9);
+               box_seconds(b->began_ns, b->beat_ns));
     str_printf(out, "  step %lld, epoch %lld, last seen at %s", (long long)b->step, (long long)b->epoch,
                b->place[0] ? b->place : "its start");
     if (b->recording[0]) str_printf(out, ", last op recorded at %s", b->recording);
@@ -93,7 +93,7 @@ static void memory(const blackbox *b, str *out) {
         int64_t early = b->history[b->n_history / 4], late = b->history[b->n_history - 1];
         /* A step's own temporaries make some per cent of difference between two looks, and more in programs of a few
          * hundred kilobytes. */
-        if (b->n_history > 8 && late > early + early / 4 && late - early > 1 << 20)
+        if (b->n_history > 8 && late - early > early / 4 && late - early > 1 << 20)
             str_append(out, "  it grew by more than a quarter since the first quarter of the run: the lines below with "
                             "many buffers are the suspects\n");
     }
@@ -111,7 +111,7 @@ static void events(const blackbox *b, str *out) {
                    (long long)n);
     for (int64_t k = from; k < n; k++) {
         const box_event *e = &b->events[k % BOX_EVENTS];
-        str_printf(out, "  %9.3f s  step %-8u %-10s %s", (double)(b->beat_ns - e->ns) / 1e9, e->step,
+        str_printf(out, "  %9.3f s  step %-8u %-10s %s", box_seconds(e->ns, b->beat_ns), e->step,
                    box_kind_name(e->kind), e->place < BOX_PLACES ? b->places[e->place] : "");
         if (e->kind == BOX_EXECUTION || e->kind == BOX_COMPILE || e->kind == BOX_DISK_HIT)
             str_printf(out, "  program %lld, device %.2f MiB", (long long)e->a, mib(e->b));

@@ -85,8 +85,8 @@ static void judge(box_file *f) {
     process_domain(domain, sizeof domain);
     clock_gettime(CLOCK_REALTIME, &now);
     f->elsewhere = b->host[0] && strcmp(b->host, host) != 0 && strcmp(b->domain, domain) != 0;
-    f->silent_s = f->elsewhere ? (double)(now.tv_sec - b->began_unix_s) - (double)(b->beat_ns - b->began_ns) / 1e9
-                               : (double)(clock_ns() - b->beat_ns) / 1e9;
+    f->silent_s = f->elsewhere ? (double)now.tv_sec - (double)b->began_unix_s - box_seconds(b->began_ns, b->beat_ns)
+                               : box_seconds(b->beat_ns, clock_ns());
     if (f->elsewhere)
         f->alive = b->state == BOX_RUNNING && f->silent_s < BOX_SILENT_S;
     else
@@ -112,6 +112,8 @@ bool blackbox_load(const char *path, box_file *out) {
     if (b->n_rows < 0 || b->n_rows > BOX_ROWS) b->n_rows = 0;
     if (b->n_history < 0 || b->n_history > BOX_HISTORY) b->n_history = 0;
     if (b->n_places < 0 || b->n_places >= BOX_PLACES) b->n_places = 0;
+    for (int i = 0; i < BOX_HISTORY; i++)
+        if (b->history[i] < 0) b->history[i] = 0;
     for (int i = 0; i < BOX_ROWS; i++) NAME(b->rows[i].role), NAME(b->rows[i].where), NAME(b->rows[i].path);
     judge(out);
     return true;

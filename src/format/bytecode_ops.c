@@ -58,7 +58,8 @@ bool bc_read_head(bc_reader *r, bc_cursor *c, bc_op_head *h) {
     if (mask & HAS_ATTRS) {
         at = c->at;
         if (!bc_index(r, c, r->n_attrs, "attribute", &dict) || !bc_attr_get(r, dict, at, &h->dict)) return false;
-        if (h->dict->a.kind != IR_AK_DICT) return bc_fail(r, at, "an op's attributes are no dictionary");
+        if (h->dict->a.kind != IR_AK_DICT || !h->dict->members) /* others than the builtin one have no members */
+            return bc_fail(r, at, "an op's attributes are no dictionary");
     }
     if (mask & HAS_PROPERTIES) {
         if (!bc_index(r, c, r->n_properties, "properties", &prop)) return false;
