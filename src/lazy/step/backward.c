@@ -434,8 +434,15 @@ static ir_value *seed_of(lazy_ctx *c, const xt_src *src, const ir_value *root, x
     return lazy_conjugate(b, ir_convert(b, seed, root->type->dtype));
 }
 
-static bool give(lazy_ctx *c, const xt_src *src, int n, const size_t *first, ir_value *const *grads,
-                 const xt_grad_of_opts *o, xt_tensor *out) {
+/* What was recorded without gradients depends on nothing, whatever the program can see of it. */
+static const char *why_not(const ir_value *root) {
+    if (!root->def || root->def->user != LAZY_OP_NO_GRAD) return "";
+    return " (gradients were off where it was recorded: behind xt_no_grad_begin, or in the backward function of "
+           "xt_custom_grad, where xt_vjp and xt_grad_fn differentiate all the same)";
+}
+
+static bool give(lazy_ctx *c, const xt_src *src, const ir_value *root, int n, const size_t *first,
+                 ir_value *const *grads, const xt_grad_of_opts *o, xt_tensor *out) {
     for (int k = 0; k < n; k++) {
         ir_value *g = NULL;
         for (size_t i = first[k]; i < first[k + 1]; i++)
@@ -443,9 +450,9 @@ static bool give(lazy_ctx *c, const xt_src *src, int n, const size_t *first, ir_
         if (!g && o->allow_unused == XT_ON) continue;
         if (!g) {
             lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                                 "xt_grad_of: what is differentiated does not depend on tensor %d; .allow_unused = "
+                                 "xt_grad_of: what is differentiated does not depend on tensor %d%s; .allow_unused = "
                                  "XT_ON gives none for such tensors",
-                                 k));
+                                 k, why_not(root)));
             return false;
         }
         c->no_grad += o->create_graph != XT_ON;
@@ -498,7 +505,7 @@ bool xt_grad_of_at(const xt_src *src, xt_tensor root_tensor, int n, const xt_ten
         lazy_fail(s);
         goto done;
     }
-    ok = give(c, src, n, first, grads, &o, out_grads);
+    ok = give(c, src, root, n, first, grads, &o, out_grads);
 done:
     for (int k = 0; k < n && !ok; k++) {
         c->operand_failed = true; /* the error is pending */
