@@ -163,6 +163,154 @@ inline tensor unsqueeze(const tensor &x, int axis, place w = XT_HPP_HERE_) {
 inline tensor squeeze(const tensor &x, int axis, place w = XT_HPP_HERE_) {
     return x.squeeze(axis, w);
 }
+inline int64_t size(const tensor &x, int i) {
+    return x.size(i);
+}
+inline bool is_floating_point(const tensor &x) {
+    return x.is_floating_point();
+}
+inline tensor clone(const tensor &x) {
+    return x.clone();
+}
+inline int64_t numel(const tensor &x) {
+    return x.numel();
+}
+inline double item(const tensor &x, place w = XT_HPP_HERE_) {
+    return x.item(w);
+}
+template <class T> T item(const tensor &x, place w = XT_HPP_HERE_) {
+    return x.item<T>(w);
+}
+inline tensor clip(const tensor &x, double lo, double hi, place w = XT_HPP_HERE_) {
+    return x.clip(lo, hi, w);
+}
+inline tensor clamp_min(const tensor &x, double lo, place w = XT_HPP_HERE_) {
+    return x.clamp_min(lo, w);
+}
+inline tensor clamp_max(const tensor &x, double hi, place w = XT_HPP_HERE_) {
+    return x.clamp_max(hi, w);
+}
+inline tensor hardtanh(const tensor &x, double lo = -1, double hi = 1, place w = XT_HPP_HERE_) {
+    return x.hardtanh(lo, hi, w);
+}
+inline tensor to(const tensor &x, xt_dtype dtype, place w = XT_HPP_HERE_) {
+    return x.to(dtype, w);
+}
+inline tensor to(const tensor &x, const tensor &like, place w = XT_HPP_HERE_) {
+    return x.to(like, w);
+}
+inline tensor toType(const tensor &x, xt_dtype dtype, place w = XT_HPP_HERE_) {
+    return x.toType(dtype, w);
+}
+inline tensor type_as(const tensor &x, const tensor &like, place w = XT_HPP_HERE_) {
+    return x.type_as(like, w);
+}
+inline tensor add(const tensor &x, operand y, double alpha) {
+    return x.add(y, alpha);
+}
+inline tensor sub(const tensor &x, operand y, double alpha) {
+    return x.sub(y, alpha);
+}
+inline tensor reshape_as(const tensor &x, const tensor &like, place w = XT_HPP_HERE_) {
+    return x.reshape_as(like, w);
+}
+inline tensor addmm(const tensor &c, const tensor &a, const tensor &b, xt_addmm_opts o = {}, place w = XT_HPP_HERE_) {
+    return c.addmm(a, b, o, w);
+}
+inline tensor baddbmm(const tensor &c, const tensor &a, const tensor &b, xt_addmm_opts o = {}, place w = XT_HPP_HERE_) {
+    return c.baddbmm(a, b, o, w);
+}
+inline tensor nonzero(const tensor &x, place w = XT_HPP_HERE_) {
+    return x.nonzero(w);
+}
+inline tensor std(const tensor &x, bool unbiased, place w = XT_HPP_HERE_) {
+    return x.std(unbiased, w);
+}
+inline tensor var(const tensor &x, bool unbiased, place w = XT_HPP_HERE_) {
+    return x.var(unbiased, w);
+}
+inline tensor cumprod(const tensor &x, int axis, place w = XT_HPP_HERE_) {
+    return x.cumprod(axis, w);
+}
+inline tensor view(const tensor &x, shape dims, place w = XT_HPP_HERE_) {
+    return x.view(dims, w);
+}
+inline tensor broadcast_to(const tensor &x, shape dims, place w = XT_HPP_HERE_) {
+    return x.broadcast_to(dims, w);
+}
+inline tensor t(const tensor &x, place w = XT_HPP_HERE_) {
+    return x.t(w);
+}
+inline tensor expand(const tensor &x, shape dims, place w = XT_HPP_HERE_) {
+    return x.expand(dims, w);
+}
+inline tensor unflatten(const tensor &x, int axis, shape dims, place w = XT_HPP_HERE_) {
+    return x.unflatten(axis, dims, w);
+}
+inline tensor swapaxes(const tensor &x, int a, int b, place w = XT_HPP_HERE_) {
+    return x.swapaxes(a, b, w);
+}
+inline tensor mT(const tensor &x, place w = XT_HPP_HERE_) {
+    return x.mT(w);
+}
+inline tensor repeat(const tensor &x, axes times, place w = XT_HPP_HERE_) {
+    return x.repeat(times, w);
+}
+inline tensor tile(const tensor &x, axes times, place w = XT_HPP_HERE_) {
+    return x.tile(times, w);
+}
+inline tensor repeat_interleave(const tensor &x, int64_t times, place w = XT_HPP_HERE_) {
+    return x.repeat_interleave(times, w);
+}
+inline tensor repeat_interleave(const tensor &x, int64_t times, int axis, place w = XT_HPP_HERE_) {
+    return x.repeat_interleave(times, axis, w);
+}
+inline tensor diagonal(const tensor &x, int64_t k = 0, int a = 0, int b = 1, place w = XT_HPP_HERE_) {
+    return x.diagonal(k, a, b, w);
+}
+inline tensor slice(const tensor &x, int axis, int64_t start, int64_t stop, place w = XT_HPP_HERE_) {
+    return x.slice(axis, start, stop, w);
+}
+inline tensor select(const tensor &x, int axis, int64_t i, place w = XT_HPP_HERE_) {
+    return x.select(axis, i, w);
+}
+inline tensor narrow(const tensor &x, int axis, int64_t start, int64_t length, place w = XT_HPP_HERE_) {
+    return x.narrow(axis, start, length, w);
+}
+inline tensor scatter(const tensor &x, int axis, const tensor &i, const tensor &y, place w = XT_HPP_HERE_) {
+    return x.scatter(axis, i, y, w);
+}
+inline tensor scatter_add(const tensor &x, int axis, const tensor &i, const tensor &y, place w = XT_HPP_HERE_) {
+    return x.scatter_add(axis, i, y, w);
+}
+inline tensor index_add(const tensor &x, int axis, const tensor &i, const tensor &y, double alpha = 1,
+                        place w = XT_HPP_HERE_) {
+    return x.index_add(axis, i, y, alpha, w);
+}
+inline tensor quantile(const tensor &x, double q, place w = XT_HPP_HERE_) {
+    return x.quantile(q, w);
+}
+inline tensor quantile(const tensor &x, double q, int axis, place w = XT_HPP_HERE_) {
+    return x.quantile(q, axis, w);
+}
+inline tensor unfold(const tensor &x, int axis, int64_t size, int64_t step, place w = XT_HPP_HERE_) {
+    return x.unfold(axis, size, step, w);
+}
+inline tensor renorm(const tensor &x, double p, int axis, double most, place w = XT_HPP_HERE_) {
+    return x.renorm(p, axis, most, w);
+}
+inline tensor histc(const tensor &x, int64_t bins, double lo, double hi, place w = XT_HPP_HERE_) {
+    return x.histc(bins, lo, hi, w);
+}
+inline tensor cross(const tensor &x, const tensor &y, int axis = -1, place w = XT_HPP_HERE_) {
+    return x.cross(y, axis, w);
+}
+inline tensor new_zeros(const tensor &x, shape dims, place w = XT_HPP_HERE_) {
+    return x.new_zeros(dims, w);
+}
+inline tensor new_ones(const tensor &x, shape dims, place w = XT_HPP_HERE_) {
+    return x.new_ones(dims, w);
+}
 
 /* --- Making tensors, and functions of several --- */
 template <class T> constexpr xt_dtype dtype_of() {
