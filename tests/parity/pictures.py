@@ -49,7 +49,8 @@ def png(pixels, depth, kind, chunks, interlaced):
     parts = [pixels[y::dy, x::dx] for y, dy, x, dx in ADAM7] if interlaced else [pixels]
     raw = b"".join(rows(p, depth) for p in parts if p.size)
     head = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, interlaced)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunks + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
+    data = chunk(b"IDAT", zlib.compress(raw))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunks + data + chunk(b"IEND", b"")
 
 
 LINEAR = chunk(b"gAMA", struct.pack(">I", 100000))
