@@ -32,7 +32,39 @@ XT_HPP_ALONG_(XT_HPP_FUNCTION_)
     }
 XT_HPP_WITH_(XT_HPP_FUNCTION_)
 #undef XT_HPP_FUNCTION_
+#define XT_HPP_FUNCTION_(name)                                                    \
+    inline tensor name(const tensor &x, xt_dtype dtype, place w = XT_HPP_HERE_) { \
+        return x.name(dtype, w);                                                  \
+    }
+XT_HPP_CAST_(XT_HPP_FUNCTION_)
+#undef XT_HPP_FUNCTION_
+#define XT_HPP_FUNCTION_(name)                                                                                  \
+    inline tensor name(const tensor &x, bool unbiased, place w = XT_HPP_HERE_) {                                \
+        return x.name(unbiased, w);                                                                             \
+    }                                                                                                           \
+    inline tensor name(const tensor &x, axes over, double correction = 1, bool keepdim = false,                 \
+                       place w = XT_HPP_HERE_) {                                                                \
+        return x.name(over, correction, keepdim, w);                                                            \
+    }                                                                                                           \
+    template <class T, class = std::enable_if_t<std::is_integral_v<T>>>                                         \
+    tensor name(const tensor &x, T axis, double correction = 1, bool keepdim = false, place w = XT_HPP_HERE_) { \
+        return x.name(axis, correction, keepdim, w);                                                            \
+    }
+XT_HPP_SPREAD_(XT_HPP_FUNCTION_)
+#undef XT_HPP_FUNCTION_
+inline tensor norm(const tensor &x, double p, place w = XT_HPP_HERE_) {
+    return x.norm(p, w);
+}
+inline tensor norm(const tensor &x, double p, axes over, bool keepdim = false, place w = XT_HPP_HERE_) {
+    return x.norm(p, over, keepdim, w);
+}
+/* "none" or "tanh" */
+inline tensor gelu(const tensor &x, const char *approximate = "none", place w = XT_HPP_HERE_) {
+    return x.gelu(approximate, w);
+}
 #undef XT_HPP_EACH_
+#undef XT_HPP_CAST_
+#undef XT_HPP_SPREAD_
 #undef XT_HPP_ALONG_
 #undef XT_HPP_WITH_
 #undef XT_HPP_BOTH_
@@ -223,12 +255,6 @@ inline tensor baddbmm(const tensor &c, const tensor &a, const tensor &b, xt_addm
 inline tensor nonzero(const tensor &x, place w = XT_HPP_HERE_) {
     return x.nonzero(w);
 }
-inline tensor std(const tensor &x, bool unbiased, place w = XT_HPP_HERE_) {
-    return x.std(unbiased, w);
-}
-inline tensor var(const tensor &x, bool unbiased, place w = XT_HPP_HERE_) {
-    return x.var(unbiased, w);
-}
 inline tensor cumprod(const tensor &x, int axis, place w = XT_HPP_HERE_) {
     return x.cumprod(axis, w);
 }
@@ -302,7 +328,10 @@ inline tensor renorm(const tensor &x, double p, int axis, double most, place w =
 inline tensor histc(const tensor &x, int64_t bins, double lo, double hi, place w = XT_HPP_HERE_) {
     return x.histc(bins, lo, hi, w);
 }
-inline tensor cross(const tensor &x, const tensor &y, int axis = -1, place w = XT_HPP_HERE_) {
+inline tensor cross(const tensor &x, const tensor &y, place w = XT_HPP_HERE_) {
+    return x.cross(y, w);
+}
+inline tensor cross(const tensor &x, const tensor &y, int axis, place w = XT_HPP_HERE_) {
     return x.cross(y, axis, w);
 }
 inline tensor new_zeros(const tensor &x, shape dims, place w = XT_HPP_HERE_) {
@@ -421,8 +450,14 @@ inline tensor randn(xt_dtype dtype, shape dims, place w = XT_HPP_HERE_) {
 inline tensor randn_like(tensor x, place w = XT_HPP_HERE_) {
     return xt_randn_like_at(&w, x);
 }
-inline tensor arange(int64_t n, xt_dtype dtype = XT_I64, place w = XT_HPP_HERE_) {
-    return xt_arange_at(&w, n, dtype);
+/* 0, ... below stop: i64 of a whole number, else f32; or of a dtype */
+template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+tensor arange(T stop, xt_dtype dtype, place w = XT_HPP_HERE_) {
+    if constexpr (std::is_integral_v<T>) return xt_arange_at(&w, static_cast<int64_t>(stop), dtype);
+    return xt_range_at(&w, 0, static_cast<double>(stop), 1, dtype);
+}
+template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> tensor arange(T stop, place w = XT_HPP_HERE_) {
+    return arange(stop, std::is_integral_v<T> ? XT_I64 : XT_F32, w);
 }
 /* start, ... below stop: i64 of whole numbers, else f32 */
 template <class A, class B, class = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>>>

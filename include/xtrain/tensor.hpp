@@ -23,7 +23,7 @@ template <class T> constexpr xt_dtype number_dtype_() {
     M(abs) M(acos) M(acosh) M(all) M(any) M(asin) M(asinh) M(atan) M(atanh) M(bernoulli) M(bitwise_not) M(ceil) \
     M(conj) M(cos) M(cosh) M(deg2rad) M(det) M(detach) M(digamma) M(erf) M(erfc) M(i0) M(imag) M(inverse) \
     M(nan_to_num) M(nanmedian) M(rad2deg) M(real) M(signbit) M(sinc) M(tanhshrink) M(trace) \
-    M(erfinv) M(exp) M(exp2) M(expm1) M(floor) M(frac) M(gelu) M(gelu_erf) M(hardsigmoid) M(hardswish) \
+    M(erfinv) M(exp) M(exp2) M(expm1) M(floor) M(frac) M(gelu_erf) M(hardsigmoid) M(hardswish) \
     M(isfinite) M(isinf) M(isnan) M(lgamma) M(log10) M(log1p) M(log2) M(logical_not) M(logsigmoid) M(max) \
     M(mean) M(median) M(min) M(mish) M(neg) M(norm) M(prod) M(reciprocal) M(relu) M(relu6) M(round) M(rsqrt) \
     M(selu) M(sigmoid) M(sign) M(silu) M(sin) M(sinh) M(softsign) M(sqrt) M(square) M(std) M(sum) M(tan) \
@@ -31,20 +31,21 @@ template <class T> constexpr xt_dtype number_dtype_() {
 /* clang-format on */
 /* Along one axis or several, which go away or with keepdim stay with one element: x.sum(-1, true), xt::sum(x, {0, 1}).
  * R(name, the function behind it, its options) */
-#define XT_HPP_ALONG_(R)                               \
-    R(sum, xt_sum_axes_at, xt_reduce_opts)             \
-    R(mean, xt_mean_axes_at, xt_reduce_opts)           \
-    R(prod, xt_prod_axes_at, xt_reduce_opts)           \
-    R(any, xt_any_axes_at, xt_reduce_opts)             \
-    R(all, xt_all_axes_at, xt_reduce_opts)             \
-    R(amax, xt_amax_axes_at, xt_reduce_opts)           \
-    R(amin, xt_amin_axes_at, xt_reduce_opts)           \
-    R(max, xt_amax_axes_at, xt_reduce_opts)            \
-    R(min, xt_amin_axes_at, xt_reduce_opts)            \
-    R(logsumexp, xt_logsumexp_axes_at, xt_reduce_opts) \
-    R(std, xt_std_axes_at, xt_var_opts)                \
-    R(var, xt_var_axes_at, xt_var_opts)                \
-    R(norm, xt_norm_axes_at, xt_vector_norm_opts)
+#define XT_HPP_ALONG_(R)                     \
+    R(sum, xt_sum_axes_at, xt_reduce_opts)   \
+    R(mean, xt_mean_axes_at, xt_reduce_opts) \
+    R(prod, xt_prod_axes_at, xt_reduce_opts) \
+    R(any, xt_any_axes_at, xt_reduce_opts)   \
+    R(all, xt_all_axes_at, xt_reduce_opts)   \
+    R(amax, xt_amax_axes_at, xt_reduce_opts) \
+    R(amin, xt_amin_axes_at, xt_reduce_opts) \
+    R(max, xt_amax_axes_at, xt_reduce_opts)  \
+    R(min, xt_amin_axes_at, xt_reduce_opts)  \
+    R(logsumexp, xt_logsumexp_axes_at, xt_reduce_opts)
+/* Of which libtorch casts the elements first: x.sum(xt::kFloat). */
+#define XT_HPP_CAST_(M) M(sum) M(mean) M(prod)
+/* Of squares, less a correction of the count: x.var(0, false), xt::std(x, {0, 1}). */
+#define XT_HPP_SPREAD_(M) M(std) M(var)
 /* clang-format off */
 /* Of x and a tensor: x.mm(y), xt::mm(x, y). */
 #define XT_HPP_WITH_(M) \
@@ -214,6 +215,15 @@ class tensor {
     tensor leaky_relu(double slope = 0.01, place w = XT_HPP_HERE_) const {
         return xt_leaky_relu_at(&w, t_, slope);
     }
+    /* "none": by the error function; "tanh": an approximation of it, C's xt_gelu */
+    tensor gelu(const char *approximate = "none", place w = XT_HPP_HERE_) const {
+        std::string_view how = approximate;
+        if (how != "none" && how != "tanh")
+            check(xt_status_new(XT_INVALID_ARGUMENT,
+                                "%s:%d: xt::tensor::gelu: approximate = \"%s\"; expected \"none\" or \"tanh\"", w.file,
+                                w.line, approximate));
+        return how == "tanh" ? xt_gelu_at(&w, t_) : xt_gelu_erf_at(&w, t_);
+    }
     tensor elu(double alpha = 1, place w = XT_HPP_HERE_) const {
         return xt_elu_at(&w, t_, alpha);
     }
@@ -296,16 +306,42 @@ class tensor {
     }
     XT_HPP_ALONG_(XT_HPP_METHOD_)
 #undef XT_HPP_METHOD_
-    /* of all; false: divided by the count itself */
-    tensor std(bool unbiased, place w = XT_HPP_HERE_) const {
-        xt_var_opts o{};
-        o.correction = unbiased;
-        return xt_std_axes_at(&w, t_, XT_ALL_AXES, o);
+#define XT_HPP_METHOD_(name)                                    \
+    tensor name(xt_dtype dtype, place w = XT_HPP_HERE_) const { \
+        return to(dtype, w).name(w);                            \
     }
-    tensor var(bool unbiased, place w = XT_HPP_HERE_) const {
-        xt_var_opts o{};
-        o.correction = unbiased;
-        return xt_var_axes_at(&w, t_, XT_ALL_AXES, o);
+    XT_HPP_CAST_(XT_HPP_METHOD_)
+#undef XT_HPP_METHOD_
+    /* Of all, or along axes; what is taken off the count is 1, as with unbiased = true, or 0, as with false. */
+#define XT_HPP_METHOD_(name)                                                                            \
+    tensor name(bool unbiased, place w = XT_HPP_HERE_) const {                                          \
+        xt_var_opts o{};                                                                                \
+        o.correction = unbiased;                                                                        \
+        return xt_##name##_axes_at(&w, t_, XT_ALL_AXES, o);                                             \
+    }                                                                                                   \
+    tensor name(axes over, double correction = 1, bool keepdim = false, place w = XT_HPP_HERE_) const { \
+        xt_var_opts o{};                                                                                \
+        o.correction = correction;                                                                      \
+        o.keepdim = keepdim;                                                                            \
+        return xt_##name##_axes_at(&w, t_, over.list, o);                                               \
+    }                                                                                                   \
+    template <class T, class = std::enable_if_t<std::is_integral_v<T>>>                                 \
+    tensor name(T axis, double correction = 1, bool keepdim = false, place w = XT_HPP_HERE_) const {    \
+        return name(axes(static_cast<int>(axis)), correction, keepdim, w);                              \
+    }
+    XT_HPP_SPREAD_(XT_HPP_METHOD_)
+#undef XT_HPP_METHOD_
+    /* sum(|x|^p)^(1/p) of all, or along axes: x.norm(2, -1), x.norm(1, {0, 1}, true) */
+    tensor norm(double p, place w = XT_HPP_HERE_) const {
+        xt_vector_norm_opts o{};
+        o.p = p;
+        return xt_norm_axes_at(&w, t_, XT_ALL_AXES, o);
+    }
+    tensor norm(double p, axes over, bool keepdim = false, place w = XT_HPP_HERE_) const {
+        xt_vector_norm_opts o{};
+        o.p = p;
+        o.keepdim = keepdim;
+        return xt_norm_axes_at(&w, t_, over.list, o);
     }
     /* the place of the first of equals, i64; without an axis as x lies, row by row */
     tensor argmax(place w = XT_HPP_HERE_) const {
@@ -488,7 +524,13 @@ class tensor {
     tensor histc(int64_t bins, double lo, double hi, place w = XT_HPP_HERE_) const {
         return xt_histc_at(&w, t_, bins, lo, hi);
     }
-    tensor cross(tensor y, int axis = -1, place w = XT_HPP_HERE_) const {
+    /* along the first axis of 3, or a given one */
+    tensor cross(tensor y, place w = XT_HPP_HERE_) const {
+        int axis = 0;
+        while (axis < rank() - 1 && dim(axis) != 3) axis++;
+        return xt_cross_at(&w, t_, y.t_, axis);
+    }
+    tensor cross(tensor y, int axis, place w = XT_HPP_HERE_) const {
         return xt_cross_at(&w, t_, y.t_, axis);
     }
     tensor new_zeros(shape dims, place w = XT_HPP_HERE_) const {
@@ -635,11 +677,14 @@ XT_HPP_COMPOUND_(%)
     }
 XT_HPP_BOTH_(XT_HPP_METHOD_)
 #undef XT_HPP_METHOD_
+inline operand times_(operand y, double alpha) {
+    return y.is_number ? operand(y.number * alpha, y.at) : operand(xt_mul_scalar_at(&y.at, y.t, alpha), y.at);
+}
 inline tensor tensor::add(operand y, double alpha) const {
-    return add(y * alpha);
+    return add(times_(y, alpha));
 }
 inline tensor tensor::sub(operand y, double alpha) const {
-    return sub(y * alpha);
+    return sub(times_(y, alpha));
 }
 
 } /* namespace xt */

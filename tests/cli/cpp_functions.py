@@ -1,6 +1,7 @@
-"""Every method of xt::tensor is a function too, with the same arguments behind x: reads the preprocessed header.
+"""Every method of xt::tensor is a function too, with the same arguments behind x; and an argument of a method that
+libtorch has means what it means there (libtorch_methods.txt, of PyTorch's TensorBody.h): reads the preprocessed header.
 
-usage: g++ -E -P ... xtrain.hpp | cpp_functions.py
+usage: g++ -E -P ... xtrain.hpp | cpp_functions.py libtorch_methods.txt
 """
 import re
 import sys
@@ -13,6 +14,9 @@ HANDLE = """is_none is_error dtype scalar_type rank dim ndimension defined sizes
 OTHER_ORDER = ["where"]
 # Methods that say at compile time what stands in their place, and take a list or nothing.
 ELSEWHERE = ["index", "accessor", "index_put_"]
+DECLARED = (
+    r"^(?:template\s*<.*?>>?\s*)?(?:inline |static |constexpr )*[\w:<>, *&]+?[ *&](\w+)\((.*)\)(?: const)?$"
+)
 
 
 def block(text, start):
@@ -57,9 +61,10 @@ def pieces(text):
 
 
 def plain(argument):
-    """Type and default; its name does not matter, nor whether a tensor is copied."""
+    """Type and default; its name does not matter, unless it says what a flag is, nor whether a tensor is copied."""
     argument, _, default = (part.strip() for part in argument.partition("="))
-    argument = re.sub(r"\s*\b\w+$", "", argument) if re.search(r"[\w>&*]\s*\b\w+$", argument) else argument
+    if not argument.startswith("bool "):
+        argument = re.sub(r"(?<=[\w>&*])\s*\b\w+$", "", argument) if " " in argument else argument
     argument = argument.replace("const tensor &", "tensor").strip()
     return argument if argument in ("place", "") or not default else f"{argument} = {default}"
 
@@ -68,9 +73,7 @@ def heads(text):
     """(name, arguments) of each function that is declared there."""
     for head in re.split(r"[;]", flat(text)):
         head = re.sub(r"^\s*(public|private)\s*:", "", " ".join(head.split())).strip()
-        m = re.match(
-            r"^(?:template\s*<.*?>>?\s*)?(?:inline |static |constexpr )*[\w:<>, *&]+?[ *&](\w+)\((.*)\)(?: const)?$", head
-        )
+        m = re.match(DECLARED, head)
         if m and not re.search(r"\boperator\b|^struct|^using|^class|static_assert", head):
             yield m[1], [plain(a) for a in pieces(m[2])], head
 
@@ -80,6 +83,54 @@ def takes(function, wanted):
     return len(function) == len(wanted) and all(
         f == w or (f == "operand" and w in ("tensor", "double")) for f, w in zip(function, wanted)
     )
+
+
+KINDS = {
+    "Tensor": "tensor", "tensor": "tensor", "operand": "tensor or number",
+    "Scalar": "number", "double": "number",
+    "int64_t": "integer", "int": "integer", "T": "integer",
+    "OptionalIntArrayRef": "list", "IntArrayRef": "list", "axes": "list", "shape": "list",
+    "std::initializer_list<int>": "list",
+    "bool": "flag", "ScalarType": "dtype", "xt_dtype": "dtype", "string_view": "text", "const char *": "text",
+}  # fmt: skip
+# What the one on the left takes for the one on the right: libtorch's callers write either.
+ALSO = {("list", "integer"), ("integer", "list"), ("number", "flag"), ("tensor or number", "tensor"),
+        ("tensor or number", "number")}  # fmt: skip
+
+
+def means(ours, theirs):
+    """Each of our arguments, up to options, is of the kind and has the default of the one that stands there."""
+    for k, argument in enumerate(ours):
+        kind, _, default = argument.partition(" = ")
+        if kind == "place" or kind.endswith("_opts"):
+            return True
+        if k >= len(theirs):
+            return False
+        other, _, its = theirs[k].partition("=")
+        if kind.startswith("bool") and kind != other.strip():
+            return False
+        pair = KINDS[kind.split()[0] if kind.startswith("bool") else kind], KINDS.get(other.split()[0])
+        if pair[0] != pair[1] and pair not in ALSO:
+            return False
+        flags = {"true": "1", "false": "0"} if pair == ("number", "flag") else {}
+        if default and its and default.strip('"') != flags.get(its, its):
+            return False
+    return True
+
+
+def other_meanings(methods, lines):
+    theirs = {}
+    for line in lines:
+        name, _, arguments = line.strip().rstrip(")").partition("(")
+        theirs.setdefault(name, []).append(pieces(arguments))
+    wrong = 0
+    for name, arguments, head in methods:
+        if name in HANDLE + ELSEWHERE or "A &&..." in head or name not in theirs or not arguments:
+            continue
+        if not any(means(arguments, t) for t in theirs[name]):
+            print(f"{head}: libtorch's arguments are {' or '.join(', '.join(t) for t in theirs[name])}")
+            wrong += 1
+    return wrong
 
 
 def main():
@@ -106,7 +157,10 @@ def main():
         if name not in (m[0] for m in methods):
             print(f"{name} is listed here, and is no method")
             missing += 1
-    return 1 if missing or len(methods) < 200 else 0
+    with open(sys.argv[1]) as lines:
+        wrong = other_meanings(methods, lines)
+    print(f"{wrong} have other arguments than libtorch's")
+    return 1 if missing or wrong or len(methods) < 200 else 0
 
 
 sys.exit(main())
