@@ -195,6 +195,60 @@ inline tensor unsqueeze(const tensor &x, int axis, place w = XT_HPP_HERE_) {
 inline tensor squeeze(const tensor &x, int axis, place w = XT_HPP_HERE_) {
     return x.squeeze(axis, w);
 }
+inline tensor clamp(const tensor &x, double lo, place w = XT_HPP_HERE_) {
+    return x.clamp(lo, w);
+}
+inline tensor clip(const tensor &x, double lo, place w = XT_HPP_HERE_) {
+    return x.clip(lo, w);
+}
+inline tensor isclose(const tensor &x, const tensor &y, xt_close_opts o = {}, place w = XT_HPP_HERE_) {
+    return x.isclose(y, o, w);
+}
+inline tensor argsort(const tensor &x, int axis, bool descending, place w = XT_HPP_HERE_) {
+    return x.argsort(axis, descending, w);
+}
+inline std::tuple<tensor, tensor> sort(const tensor &x, int axis, bool descending, place w = XT_HPP_HERE_) {
+    return x.sort(axis, descending, w);
+}
+inline std::tuple<tensor, tensor> kthvalue(const tensor &x, int64_t k, int axis = -1, place w = XT_HPP_HERE_) {
+    return x.kthvalue(k, axis, w);
+}
+inline std::tuple<tensor, tensor> mode(const tensor &x, int axis = -1, place w = XT_HPP_HERE_) {
+    return x.mode(axis, w);
+}
+inline tensor swapdims(const tensor &x, int a, int b, place w = XT_HPP_HERE_) {
+    return x.swapdims(a, b, w);
+}
+inline std::vector<tensor> split(const tensor &x, shape sizes, int axis = 0, place w = XT_HPP_HERE_) {
+    return x.split(sizes, axis, w);
+}
+inline std::vector<tensor> split_with_sizes(const tensor &x, shape sizes, int axis = 0, place w = XT_HPP_HERE_) {
+    return x.split_with_sizes(sizes, axis, w);
+}
+inline tensor slice(const tensor &x, int axis, int64_t start, place w = XT_HPP_HERE_) {
+    return x.slice(axis, start, w);
+}
+inline tensor index_copy(const tensor &x, int axis, const tensor &i, const tensor &y, place w = XT_HPP_HERE_) {
+    return x.index_copy(axis, i, y, w);
+}
+inline tensor index_fill(const tensor &x, int axis, const tensor &i, double v, place w = XT_HPP_HERE_) {
+    return x.index_fill(axis, i, v, w);
+}
+inline tensor masked_scatter(const tensor &x, const tensor &mask, const tensor &y, place w = XT_HPP_HERE_) {
+    return x.masked_scatter(mask, y, w);
+}
+inline tensor diff(const tensor &x, int64_t n = 1, int axis = -1, place w = XT_HPP_HERE_) {
+    return x.diff(n, axis, w);
+}
+inline tensor matrix_power(const tensor &x, int64_t n, place w = XT_HPP_HERE_) {
+    return x.matrix_power(n, w);
+}
+inline tensor cholesky(const tensor &x, bool upper = false, place w = XT_HPP_HERE_) {
+    return x.cholesky(upper, w);
+}
+inline tensor new_full(const tensor &x, shape dims, double v, place w = XT_HPP_HERE_) {
+    return x.new_full(dims, v, w);
+}
 inline int64_t size(const tensor &x, int i) {
     return x.size(i);
 }

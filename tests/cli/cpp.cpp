@@ -77,6 +77,20 @@ static void as_torch() {
     check(xt::arange(2.5).sum().item() == 3 && xt::arange(5.0).dtype() == XT_F32 && xt::arange(5).dtype() == XT_I64 &&
               xt::arange(3, xt::kFloat).dtype() == XT_F32 && xt::arange(2.5, XT_F64).numel() == 3,
           "arange of a fraction");
+    xt::tensor i = xt::tensor({1, 0, 1}), pairs = xt::from((const int64_t[]){1, 0, 0, 1}, {2, 2});
+    check(same(x[i], x.index_select(0, i)) && same(x[pairs][1][0], x[0]) && x[pairs].rank() == 3, "x[i]");
+    check(same(x[x > 0], x.masked_select(x > 0)) && same(x[xt::tensor({false, true})], x.slice(0, 1)), "x[mask]");
+    check(same(x.split({1, 2}, 1)[1], x.slice(1, 1)) && xt::split_with_sizes(x, {1, 2}, 1).size() == 2, "sizes");
+    check(same(std::get<0>(x.sort(1, true)), -std::get<0>((-x).sort(1))) && same(x.clamp(0), x.relu()), "descending");
+    check(same(f32(x.argsort(1, true)), f32((-x).argsort(1))) && same(x.new_full({2}, 3), xt::full({2}, 3)), "argsort");
+    check(same(std::get<0>(x.kthvalue(1, 1)), x.amin(1)) && same(x.diff(), x.slice(1, 1) - x.slice(1, 0, 2)), "diff");
+    check(same(s.matrix_power(2), s.mm(s)) && same(xt::cholesky(s.mm(s.t())), xt_cholesky(xt_mm(s, s.t()), false)),
+          "matrices");
+    check(same(x.index_fill(1, xt::tensor({0, 1, 2}), 2), x * 0 + 2) &&
+              same(x.index_copy(0, xt::tensor({0, 1}), x + 1), x + 1),
+          "index_fill, index_copy");
+    check(same(x.masked_scatter(p, xt::zeros({6})), xt::where(p, 0, x)) && x.isclose(x).all().item() == 1, "scatter");
+    check(same(x.hypot(x), xt_hypot(x, x)) && same(x.copysign(-x), -x) && x.count_nonzero().item() > 0, "hypot");
     check(x.argmax().item() == 4 && x.argmin(1, true).rank() == 2 && (x > 9).any().item() == 0, "argmax, any");
     check(same(xt::relu(x), x.relu()) && same(xt::softmax(x, -1), x.softmax(1)) && same(xt::exp(x), x.exp()),
           "relu(x)");
@@ -121,6 +135,8 @@ static void as_torch() {
     refused("axis 7", __LINE__ - 1);
     bad = x.add(xt::ones(XT_F32, {5}), 2);
     refused("do not broadcast", __LINE__ - 1);
+    bad = x[x];
+    refused("index_select", __LINE__ - 1);
     bad = xt::sum(x, 7);
     refused("axis 7", __LINE__ - 1);
     xt::module both(2, 1, [](xt::scope, const xt::tensor *in, xt::tensor *out) { out[0] = in[0] + in[1]; });
