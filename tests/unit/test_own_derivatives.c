@@ -13,7 +13,7 @@
 
 #include <xtrain/xtrain.h>
 
-enum { N = 3, DRAWN = 40, NODES = 64, NESTED = 512 };
+enum { N = 3, DRAWN = 25, NODES = 64, NESTED = 512 };
 
 /* x [N], W [N,N] -> [N]. Letters in front of others are functions of what follows: one nest, of "qa" and 'c' two. */
 typedef struct node {
