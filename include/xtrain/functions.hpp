@@ -207,21 +207,26 @@ inline tensor isclose(const tensor &x, const tensor &y, xt_close_opts o = {}, pl
 inline tensor argsort(const tensor &x, int axis, bool descending, place w = XT_HPP_HERE_) {
     return x.argsort(axis, descending, w);
 }
+/* largest first, where asked */
 inline std::tuple<tensor, tensor> sort(const tensor &x, int axis, bool descending, place w = XT_HPP_HERE_) {
     return x.sort(axis, descending, w);
 }
+/* the k-th smallest, from 1 on, and where it is */
 inline std::tuple<tensor, tensor> kthvalue(const tensor &x, int64_t k, int axis = -1, place w = XT_HPP_HERE_) {
     return x.kthvalue(k, axis, w);
 }
+/* what is there most often, and where */
 inline std::tuple<tensor, tensor> mode(const tensor &x, int axis = -1, place w = XT_HPP_HERE_) {
     return x.mode(axis, w);
 }
 inline tensor swapdims(const tensor &x, int a, int b, place w = XT_HPP_HERE_) {
     return x.swapdims(a, b, w);
 }
+/* parts of those sizes */
 inline std::vector<tensor> split(const tensor &x, shape sizes, int axis = 0, place w = XT_HPP_HERE_) {
     return x.split(sizes, axis, w);
 }
+/* the same */
 inline std::vector<tensor> split_with_sizes(const tensor &x, shape sizes, int axis = 0, place w = XT_HPP_HERE_) {
     return x.split_with_sizes(sizes, axis, w);
 }
@@ -261,9 +266,11 @@ inline tensor clone(const tensor &x) {
 inline int64_t numel(const tensor &x) {
     return x.numel();
 }
+/* its one number; waits */
 inline double item(const tensor &x, place w = XT_HPP_HERE_) {
     return x.item(w);
 }
+/* as a T, which may round it */
 template <class T> T item(const tensor &x, place w = XT_HPP_HERE_) {
     return x.item<T>(w);
 }
@@ -300,9 +307,11 @@ inline tensor sub(const tensor &x, operand y, double alpha) {
 inline tensor reshape_as(const tensor &x, const tensor &like, place w = XT_HPP_HERE_) {
     return x.reshape_as(like, w);
 }
+/* c + a b */
 inline tensor addmm(const tensor &c, const tensor &a, const tensor &b, xt_addmm_opts o = {}, place w = XT_HPP_HERE_) {
     return c.addmm(a, b, o, w);
 }
+/* c + a b of each matrix */
 inline tensor baddbmm(const tensor &c, const tensor &a, const tensor &b, xt_addmm_opts o = {}, place w = XT_HPP_HERE_) {
     return c.baddbmm(a, b, o, w);
 }
@@ -510,6 +519,7 @@ tensor arange(T stop, xt_dtype dtype, place w = XT_HPP_HERE_) {
     if constexpr (std::is_integral_v<T>) return xt_arange_at(&w, static_cast<int64_t>(stop), dtype);
     return xt_range_at(&w, 0, static_cast<double>(stop), 1, dtype);
 }
+/* the same, of its own dtype */
 template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> tensor arange(T stop, place w = XT_HPP_HERE_) {
     return arange(stop, std::is_integral_v<T> ? XT_I64 : XT_F32, w);
 }

@@ -405,11 +405,13 @@ class tensor {
         xt_sort_at(&w, t_, axis, o, &v, &i);
         return {v, i};
     }
+    /* largest first, where asked */
     tensor argsort(int axis, bool descending, place w = XT_HPP_HERE_) const {
         xt_sort_opts o{};
         o.descending = descending;
         return argsort(axis, o, w);
     }
+    /* largest first, where asked */
     std::tuple<tensor, tensor> sort(int axis, bool descending, place w = XT_HPP_HERE_) const {
         xt_sort_opts o{};
         o.descending = descending;
@@ -520,6 +522,7 @@ class tensor {
     std::vector<tensor> split(shape sizes, int axis = 0, place w = XT_HPP_HERE_) const {
         return split_with_sizes(sizes, axis, w);
     }
+    /* the same as split */
     std::vector<tensor> split_with_sizes(shape sizes, int axis = 0, place w = XT_HPP_HERE_) const {
         int n = 0;
         while (sizes.d[n]) n++;
