@@ -12,7 +12,7 @@ static xt::tensor block(xt::scope m, xt::tensor x) {
     o.heads = HEADS;
     o.causal = XT_ON;
     x = x + m.self_attention("attn", m.layer_norm("ln_1", x), o);
-    xt::tensor h = m.linear("mlp.c_fc", m.layer_norm("ln_2", x), 4 * WIDTH).gelu();
+    xt::tensor h = m.linear("mlp.c_fc", m.layer_norm("ln_2", x), 4 * WIDTH).gelu("tanh");
     return x + m.linear("mlp.c_proj", h, WIDTH);
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -107,6 +108,7 @@ struct axes {
     }
     /* one */
     axes(int axis) { list.v[list.n++] = axis; }
+    axes(xt_dtype) = delete; /* a dtype is no axis */
 };
 
 } /* namespace xt */

@@ -32,7 +32,39 @@ XT_HPP_ALONG_(XT_HPP_FUNCTION_)
     }
 XT_HPP_WITH_(XT_HPP_FUNCTION_)
 #undef XT_HPP_FUNCTION_
+#define XT_HPP_FUNCTION_(name)                                                    \
+    inline tensor name(const tensor &x, xt_dtype dtype, place w = XT_HPP_HERE_) { \
+        return x.name(dtype, w);                                                  \
+    }
+XT_HPP_CAST_(XT_HPP_FUNCTION_)
+#undef XT_HPP_FUNCTION_
+#define XT_HPP_FUNCTION_(name)                                                                                  \
+    inline tensor name(const tensor &x, bool unbiased, place w = XT_HPP_HERE_) {                                \
+        return x.name(unbiased, w);                                                                             \
+    }                                                                                                           \
+    inline tensor name(const tensor &x, axes over, double correction = 1, bool keepdim = false,                 \
+                       place w = XT_HPP_HERE_) {                                                                \
+        return x.name(over, correction, keepdim, w);                                                            \
+    }                                                                                                           \
+    template <class T, class = std::enable_if_t<std::is_integral_v<T>>>                                         \
+    tensor name(const tensor &x, T axis, double correction = 1, bool keepdim = false, place w = XT_HPP_HERE_) { \
+        return x.name(axis, correction, keepdim, w);                                                            \
+    }
+XT_HPP_SPREAD_(XT_HPP_FUNCTION_)
+#undef XT_HPP_FUNCTION_
+inline tensor norm(const tensor &x, double p, place w = XT_HPP_HERE_) {
+    return x.norm(p, w);
+}
+inline tensor norm(const tensor &x, double p, axes over, bool keepdim = false, place w = XT_HPP_HERE_) {
+    return x.norm(p, over, keepdim, w);
+}
+/* "none" or "tanh" */
+inline tensor gelu(const tensor &x, const char *approximate = "none", place w = XT_HPP_HERE_) {
+    return x.gelu(approximate, w);
+}
 #undef XT_HPP_EACH_
+#undef XT_HPP_CAST_
+#undef XT_HPP_SPREAD_
 #undef XT_HPP_ALONG_
 #undef XT_HPP_WITH_
 #undef XT_HPP_BOTH_
@@ -163,6 +195,214 @@ inline tensor unsqueeze(const tensor &x, int axis, place w = XT_HPP_HERE_) {
 inline tensor squeeze(const tensor &x, int axis, place w = XT_HPP_HERE_) {
     return x.squeeze(axis, w);
 }
+inline tensor clamp(const tensor &x, double lo, place w = XT_HPP_HERE_) {
+    return x.clamp(lo, w);
+}
+inline tensor clip(const tensor &x, double lo, place w = XT_HPP_HERE_) {
+    return x.clip(lo, w);
+}
+inline tensor isclose(const tensor &x, const tensor &y, xt_close_opts o = {}, place w = XT_HPP_HERE_) {
+    return x.isclose(y, o, w);
+}
+inline tensor argsort(const tensor &x, int axis, bool descending, place w = XT_HPP_HERE_) {
+    return x.argsort(axis, descending, w);
+}
+/* largest first, where asked */
+inline std::tuple<tensor, tensor> sort(const tensor &x, int axis, bool descending, place w = XT_HPP_HERE_) {
+    return x.sort(axis, descending, w);
+}
+/* the k-th smallest, from 1 on, and where it is */
+inline std::tuple<tensor, tensor> kthvalue(const tensor &x, int64_t k, int axis = -1, place w = XT_HPP_HERE_) {
+    return x.kthvalue(k, axis, w);
+}
+/* what is there most often, and where */
+inline std::tuple<tensor, tensor> mode(const tensor &x, int axis = -1, place w = XT_HPP_HERE_) {
+    return x.mode(axis, w);
+}
+inline tensor swapdims(const tensor &x, int a, int b, place w = XT_HPP_HERE_) {
+    return x.swapdims(a, b, w);
+}
+/* parts of those sizes */
+inline std::vector<tensor> split(const tensor &x, shape sizes, int axis = 0, place w = XT_HPP_HERE_) {
+    return x.split(sizes, axis, w);
+}
+/* the same */
+inline std::vector<tensor> split_with_sizes(const tensor &x, shape sizes, int axis = 0, place w = XT_HPP_HERE_) {
+    return x.split_with_sizes(sizes, axis, w);
+}
+inline tensor slice(const tensor &x, int axis, int64_t start, place w = XT_HPP_HERE_) {
+    return x.slice(axis, start, w);
+}
+inline tensor index_copy(const tensor &x, int axis, const tensor &i, const tensor &y, place w = XT_HPP_HERE_) {
+    return x.index_copy(axis, i, y, w);
+}
+inline tensor index_fill(const tensor &x, int axis, const tensor &i, double v, place w = XT_HPP_HERE_) {
+    return x.index_fill(axis, i, v, w);
+}
+inline tensor masked_scatter(const tensor &x, const tensor &mask, const tensor &y, place w = XT_HPP_HERE_) {
+    return x.masked_scatter(mask, y, w);
+}
+inline tensor diff(const tensor &x, int64_t n = 1, int axis = -1, place w = XT_HPP_HERE_) {
+    return x.diff(n, axis, w);
+}
+inline tensor matrix_power(const tensor &x, int64_t n, place w = XT_HPP_HERE_) {
+    return x.matrix_power(n, w);
+}
+inline tensor cholesky(const tensor &x, bool upper = false, place w = XT_HPP_HERE_) {
+    return x.cholesky(upper, w);
+}
+inline tensor new_full(const tensor &x, shape dims, double v, place w = XT_HPP_HERE_) {
+    return x.new_full(dims, v, w);
+}
+inline int64_t size(const tensor &x, int i) {
+    return x.size(i);
+}
+inline bool is_floating_point(const tensor &x) {
+    return x.is_floating_point();
+}
+inline tensor clone(const tensor &x) {
+    return x.clone();
+}
+inline int64_t numel(const tensor &x) {
+    return x.numel();
+}
+/* its one number; waits */
+inline double item(const tensor &x, place w = XT_HPP_HERE_) {
+    return x.item(w);
+}
+/* as a T, which may round it */
+template <class T> T item(const tensor &x, place w = XT_HPP_HERE_) {
+    return x.item<T>(w);
+}
+inline tensor clip(const tensor &x, double lo, double hi, place w = XT_HPP_HERE_) {
+    return x.clip(lo, hi, w);
+}
+inline tensor clamp_min(const tensor &x, double lo, place w = XT_HPP_HERE_) {
+    return x.clamp_min(lo, w);
+}
+inline tensor clamp_max(const tensor &x, double hi, place w = XT_HPP_HERE_) {
+    return x.clamp_max(hi, w);
+}
+inline tensor hardtanh(const tensor &x, double lo = -1, double hi = 1, place w = XT_HPP_HERE_) {
+    return x.hardtanh(lo, hi, w);
+}
+inline tensor to(const tensor &x, xt_dtype dtype, place w = XT_HPP_HERE_) {
+    return x.to(dtype, w);
+}
+inline tensor to(const tensor &x, const tensor &like, place w = XT_HPP_HERE_) {
+    return x.to(like, w);
+}
+inline tensor toType(const tensor &x, xt_dtype dtype, place w = XT_HPP_HERE_) {
+    return x.toType(dtype, w);
+}
+inline tensor type_as(const tensor &x, const tensor &like, place w = XT_HPP_HERE_) {
+    return x.type_as(like, w);
+}
+inline tensor add(const tensor &x, operand y, double alpha) {
+    return x.add(y, alpha);
+}
+inline tensor sub(const tensor &x, operand y, double alpha) {
+    return x.sub(y, alpha);
+}
+inline tensor reshape_as(const tensor &x, const tensor &like, place w = XT_HPP_HERE_) {
+    return x.reshape_as(like, w);
+}
+/* c + a b */
+inline tensor addmm(const tensor &c, const tensor &a, const tensor &b, xt_addmm_opts o = {}, place w = XT_HPP_HERE_) {
+    return c.addmm(a, b, o, w);
+}
+/* c + a b of each matrix */
+inline tensor baddbmm(const tensor &c, const tensor &a, const tensor &b, xt_addmm_opts o = {}, place w = XT_HPP_HERE_) {
+    return c.baddbmm(a, b, o, w);
+}
+inline tensor nonzero(const tensor &x, place w = XT_HPP_HERE_) {
+    return x.nonzero(w);
+}
+inline tensor cumprod(const tensor &x, int axis, place w = XT_HPP_HERE_) {
+    return x.cumprod(axis, w);
+}
+inline tensor view(const tensor &x, shape dims, place w = XT_HPP_HERE_) {
+    return x.view(dims, w);
+}
+inline tensor broadcast_to(const tensor &x, shape dims, place w = XT_HPP_HERE_) {
+    return x.broadcast_to(dims, w);
+}
+inline tensor t(const tensor &x, place w = XT_HPP_HERE_) {
+    return x.t(w);
+}
+inline tensor expand(const tensor &x, shape dims, place w = XT_HPP_HERE_) {
+    return x.expand(dims, w);
+}
+inline tensor unflatten(const tensor &x, int axis, shape dims, place w = XT_HPP_HERE_) {
+    return x.unflatten(axis, dims, w);
+}
+inline tensor swapaxes(const tensor &x, int a, int b, place w = XT_HPP_HERE_) {
+    return x.swapaxes(a, b, w);
+}
+inline tensor mT(const tensor &x, place w = XT_HPP_HERE_) {
+    return x.mT(w);
+}
+inline tensor repeat(const tensor &x, axes times, place w = XT_HPP_HERE_) {
+    return x.repeat(times, w);
+}
+inline tensor tile(const tensor &x, axes times, place w = XT_HPP_HERE_) {
+    return x.tile(times, w);
+}
+inline tensor repeat_interleave(const tensor &x, int64_t times, place w = XT_HPP_HERE_) {
+    return x.repeat_interleave(times, w);
+}
+inline tensor repeat_interleave(const tensor &x, int64_t times, int axis, place w = XT_HPP_HERE_) {
+    return x.repeat_interleave(times, axis, w);
+}
+inline tensor diagonal(const tensor &x, int64_t k = 0, int a = 0, int b = 1, place w = XT_HPP_HERE_) {
+    return x.diagonal(k, a, b, w);
+}
+inline tensor slice(const tensor &x, int axis, int64_t start, int64_t stop, place w = XT_HPP_HERE_) {
+    return x.slice(axis, start, stop, w);
+}
+inline tensor select(const tensor &x, int axis, int64_t i, place w = XT_HPP_HERE_) {
+    return x.select(axis, i, w);
+}
+inline tensor narrow(const tensor &x, int axis, int64_t start, int64_t length, place w = XT_HPP_HERE_) {
+    return x.narrow(axis, start, length, w);
+}
+inline tensor scatter(const tensor &x, int axis, const tensor &i, const tensor &y, place w = XT_HPP_HERE_) {
+    return x.scatter(axis, i, y, w);
+}
+inline tensor scatter_add(const tensor &x, int axis, const tensor &i, const tensor &y, place w = XT_HPP_HERE_) {
+    return x.scatter_add(axis, i, y, w);
+}
+inline tensor index_add(const tensor &x, int axis, const tensor &i, const tensor &y, double alpha = 1,
+                        place w = XT_HPP_HERE_) {
+    return x.index_add(axis, i, y, alpha, w);
+}
+inline tensor quantile(const tensor &x, double q, place w = XT_HPP_HERE_) {
+    return x.quantile(q, w);
+}
+inline tensor quantile(const tensor &x, double q, int axis, place w = XT_HPP_HERE_) {
+    return x.quantile(q, axis, w);
+}
+inline tensor unfold(const tensor &x, int axis, int64_t size, int64_t step, place w = XT_HPP_HERE_) {
+    return x.unfold(axis, size, step, w);
+}
+inline tensor renorm(const tensor &x, double p, int axis, double most, place w = XT_HPP_HERE_) {
+    return x.renorm(p, axis, most, w);
+}
+inline tensor histc(const tensor &x, int64_t bins, double lo, double hi, place w = XT_HPP_HERE_) {
+    return x.histc(bins, lo, hi, w);
+}
+inline tensor cross(const tensor &x, const tensor &y, place w = XT_HPP_HERE_) {
+    return x.cross(y, w);
+}
+inline tensor cross(const tensor &x, const tensor &y, int axis, place w = XT_HPP_HERE_) {
+    return x.cross(y, axis, w);
+}
+inline tensor new_zeros(const tensor &x, shape dims, place w = XT_HPP_HERE_) {
+    return x.new_zeros(dims, w);
+}
+inline tensor new_ones(const tensor &x, shape dims, place w = XT_HPP_HERE_) {
+    return x.new_ones(dims, w);
+}
 
 /* --- Making tensors, and functions of several --- */
 template <class T> constexpr xt_dtype dtype_of() {
@@ -273,8 +513,15 @@ inline tensor randn(xt_dtype dtype, shape dims, place w = XT_HPP_HERE_) {
 inline tensor randn_like(tensor x, place w = XT_HPP_HERE_) {
     return xt_randn_like_at(&w, x);
 }
-inline tensor arange(int64_t n, xt_dtype dtype = XT_I64, place w = XT_HPP_HERE_) {
-    return xt_arange_at(&w, n, dtype);
+/* 0, ... below stop: i64 of a whole number, else f32; or of a dtype */
+template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+tensor arange(T stop, xt_dtype dtype, place w = XT_HPP_HERE_) {
+    if constexpr (std::is_integral_v<T>) return xt_arange_at(&w, static_cast<int64_t>(stop), dtype);
+    return xt_range_at(&w, 0, static_cast<double>(stop), 1, dtype);
+}
+/* the same, of its own dtype */
+template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> tensor arange(T stop, place w = XT_HPP_HERE_) {
+    return arange(stop, std::is_integral_v<T> ? XT_I64 : XT_F32, w);
 }
 /* start, ... below stop: i64 of whole numbers, else f32 */
 template <class A, class B, class = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>>>

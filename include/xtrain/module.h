@@ -101,8 +101,8 @@ XT_API bool xt_module_tensor_is_param(const xt_module *m, int i); /* false: a bu
 XT_API xt_tensor xt_module_find(const xt_module *m, const char *name);
 XT_API int64_t xt_module_param_count(const xt_module *m); /* elements */
 /* The dtype of the parameters that the first pass makes, where they would be f32: XT_BF16 for a model whose weights are
- * bf16 altogether. Statistics of norms stay f32. Before the first pass; parameters of another dtype that are there
- * already are an error. Files of another float dtype convert on loading. */
+ * bf16 altogether. Statistics of norms stay f32, or are f64 with it. Before the first pass; parameters of another dtype
+ * that are there already are an error. Files of another float dtype convert on loading. */
 XT_API XT_CHECK xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
 
 /* xt_save and xt_load: safetensors with PyTorch's names (of a child: its own tensors, under their names within it,

@@ -22,8 +22,9 @@ template <class T> constexpr xt_dtype number_dtype_() {
 #define XT_HPP_EACH_(M) \
     M(abs) M(acos) M(acosh) M(all) M(any) M(asin) M(asinh) M(atan) M(atanh) M(bernoulli) M(bitwise_not) M(ceil) \
     M(conj) M(cos) M(cosh) M(deg2rad) M(det) M(detach) M(digamma) M(erf) M(erfc) M(i0) M(imag) M(inverse) \
+    M(corrcoef) M(count_nonzero) M(isneginf) M(isposinf) M(logdet) M(logit) M(sgn) \
     M(nan_to_num) M(nanmedian) M(rad2deg) M(real) M(signbit) M(sinc) M(tanhshrink) M(trace) \
-    M(erfinv) M(exp) M(exp2) M(expm1) M(floor) M(frac) M(gelu) M(gelu_erf) M(hardsigmoid) M(hardswish) \
+    M(erfinv) M(exp) M(exp2) M(expm1) M(floor) M(frac) M(gelu_erf) M(hardsigmoid) M(hardswish) \
     M(isfinite) M(isinf) M(isnan) M(lgamma) M(log10) M(log1p) M(log2) M(logical_not) M(logsigmoid) M(max) \
     M(mean) M(median) M(min) M(mish) M(neg) M(norm) M(prod) M(reciprocal) M(relu) M(relu6) M(round) M(rsqrt) \
     M(selu) M(sigmoid) M(sign) M(silu) M(sin) M(sinh) M(softsign) M(sqrt) M(square) M(std) M(sum) M(tan) \
@@ -31,25 +32,27 @@ template <class T> constexpr xt_dtype number_dtype_() {
 /* clang-format on */
 /* Along one axis or several, which go away or with keepdim stay with one element: x.sum(-1, true), xt::sum(x, {0, 1}).
  * R(name, the function behind it, its options) */
-#define XT_HPP_ALONG_(R)                               \
-    R(sum, xt_sum_axes_at, xt_reduce_opts)             \
-    R(mean, xt_mean_axes_at, xt_reduce_opts)           \
-    R(prod, xt_prod_axes_at, xt_reduce_opts)           \
-    R(any, xt_any_axes_at, xt_reduce_opts)             \
-    R(all, xt_all_axes_at, xt_reduce_opts)             \
-    R(amax, xt_amax_axes_at, xt_reduce_opts)           \
-    R(amin, xt_amin_axes_at, xt_reduce_opts)           \
-    R(max, xt_amax_axes_at, xt_reduce_opts)            \
-    R(min, xt_amin_axes_at, xt_reduce_opts)            \
-    R(logsumexp, xt_logsumexp_axes_at, xt_reduce_opts) \
-    R(std, xt_std_axes_at, xt_var_opts)                \
-    R(var, xt_var_axes_at, xt_var_opts)                \
-    R(norm, xt_norm_axes_at, xt_vector_norm_opts)
+#define XT_HPP_ALONG_(R)                     \
+    R(sum, xt_sum_axes_at, xt_reduce_opts)   \
+    R(mean, xt_mean_axes_at, xt_reduce_opts) \
+    R(prod, xt_prod_axes_at, xt_reduce_opts) \
+    R(any, xt_any_axes_at, xt_reduce_opts)   \
+    R(all, xt_all_axes_at, xt_reduce_opts)   \
+    R(amax, xt_amax_axes_at, xt_reduce_opts) \
+    R(amin, xt_amin_axes_at, xt_reduce_opts) \
+    R(max, xt_amax_axes_at, xt_reduce_opts)  \
+    R(min, xt_amin_axes_at, xt_reduce_opts)  \
+    R(logsumexp, xt_logsumexp_axes_at, xt_reduce_opts)
+/* Of which libtorch casts the elements first: x.sum(xt::kFloat). */
+#define XT_HPP_CAST_(M) M(sum) M(mean) M(prod)
+/* Of squares, less a correction of the count: x.var(0, false), xt::std(x, {0, 1}). */
+#define XT_HPP_SPREAD_(M) M(std) M(var)
 /* clang-format off */
 /* Of x and a tensor: x.mm(y), xt::mm(x, y). */
 #define XT_HPP_WITH_(M) \
     M(atan2) M(bmm) M(dot) M(expand_as) M(kron) M(logical_and) M(logical_or) M(logical_xor) M(matmul) M(mm) M(mv) \
-    M(outer) M(view_as)
+    M(outer) M(view_as) M(bitwise_and) M(bitwise_or) M(bitwise_xor) M(copysign) M(floor_divide) M(gcd) M(heaviside) \
+    M(hypot) M(inner) M(lcm) M(logaddexp) M(nextafter) M(xlogy)
 /* Of x and a tensor or a number: x.add(2), xt::add(x, y). M(name, the function behind it) */
 #define XT_HPP_BOTH_(M) \
     M(add, xt_add) M(sub, xt_sub_) M(mul, xt_mul) M(div, xt_div) M(fmod, xt_fmod) M(remainder, xt_remainder) \
@@ -57,9 +60,12 @@ template <class T> constexpr xt_dtype number_dtype_() {
     M(eq, xt_eq) M(ne, xt_ne)
 /* What changes a tensor in place there: R(name, what stands in its place) */
 #define XT_HPP_IN_PLACE_(R) \
-    R(add_, "x += y") R(sub_, "x -= y") R(mul_, "x *= y") R(div_, "x /= y") R(zero_, "x = xt::zeros_like(x)") \
-    R(fill_, "x = xt::full_like(x, v)") R(copy_, "x = y") R(clamp_, "x = x.clamp(lo, hi)") \
-    R(relu_, "x = x.relu()") R(detach_, "x = x.detach()") R(masked_fill_, "x = x.masked_fill(mask, v)") \
+    R(zero_, "x = xt::zeros_like(x)") R(fill_, "x = xt::full_like(x, v)") R(copy_, "x = y") \
+    R(clamp_, "x = x.clamp(lo, hi)") R(clip_, "x = x.clip(lo, hi)") R(pow_, "x = x.pow(y)") \
+    R(masked_fill_, "x = x.masked_fill(mask, v)") R(masked_scatter_, "x = x.masked_scatter(mask, y)") \
+    R(scatter_, "x = x.scatter(axis, i, y)") R(scatter_add_, "x = x.scatter_add(axis, i, y)") \
+    R(index_add_, "x = x.index_add(axis, i, y)") R(index_copy_, "x = x.index_copy(axis, i, y)") \
+    R(index_fill_, "x = x.index_fill(axis, i, v)") R(put_, "x = xt_put(x, i, y)") \
     R(uniform_, "x = xt::rand_like(x)") R(normal_, "x = xt::randn_like(x)") R(squeeze_, "x = x.squeeze()") \
     R(unsqueeze_, "x = x.unsqueeze(axis)")
 /* Other methods that are not here: R(name, why, and what stands in its place) */
@@ -69,6 +75,15 @@ template <class T> constexpr xt_dtype number_dtype_() {
     R(options, "x.dtype() is all there is: one device per process, no strides") \
     R(data_ptr, "the numbers lie on the device: x.read<float>() copies all of them, x.item() one") \
     R(is_cuda, "one device per process, XT_DEVICE names it") \
+    R(get_device, "one device per process, XT_DEVICE names it") \
+    R(T, "x.t() of two axes, x.mT() of the last two, x.permute({...}) of any") \
+    R(data, "x.detach() has its value, and x.assign(y) gives a state another one") \
+    R(type, "x.dtype()") \
+    R(storage, "the numbers lie on the device, and there are no strides") \
+    R(stride, "there are no strides: no tensor is a view of another") \
+    R(strides, "there are no strides: no tensor is a view of another") \
+    R(is_leaf, "each tensor that requires_grad() was called for is one") \
+    R(is_sparse, "no tensor is: xt_sparse_csr and xt_sparse_coo of C are matrices of their own") \
     R(take, "x.flatten().index_select(0, i) takes of all elements") \
     R(bincount, "xt_bincount(x, bins, weights) of C says how many bins there are") \
     R(register_hook, "work on x.grad() behind backward(), and x.retain_grad() keeps that of a result") \
@@ -99,6 +114,12 @@ struct position {
     /* any whole number */
     template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
     position(T v, place w = XT_HPP_HERE_) : i(static_cast<int64_t>(v)), at(w) {}
+};
+/* Indices or a mask, x[i], with their line. */
+struct indices {
+    xt_tensor t; /* whole numbers, or bools */
+    place at; /* the line of the brackets */
+    indices(const tensor &x, place w = XT_HPP_HERE_); /* a tensor */
 };
 
 /* A tensor of C's with operators and methods; copied as a number is, and alive as long as C's (tensor.h). */
@@ -202,6 +223,12 @@ class tensor {
     tensor clip(double lo, double hi, place w = XT_HPP_HERE_) const {
         return xt_clamp_at(&w, t_, lo, hi);
     }
+    tensor clamp(double lo, place w = XT_HPP_HERE_) const { /* no less */
+        return clamp_min(lo, w);
+    }
+    tensor clip(double lo, place w = XT_HPP_HERE_) const { /* no less */
+        return clamp_min(lo, w);
+    }
     tensor clamp_min(double lo, place w = XT_HPP_HERE_) const {
         return xt_clamp_at(&w, t_, lo, __builtin_inf());
     }
@@ -213,6 +240,15 @@ class tensor {
     }
     tensor leaky_relu(double slope = 0.01, place w = XT_HPP_HERE_) const {
         return xt_leaky_relu_at(&w, t_, slope);
+    }
+    /* "none": by the error function; "tanh": an approximation of it, C's xt_gelu */
+    tensor gelu(const char *approximate = "none", place w = XT_HPP_HERE_) const {
+        std::string_view how = approximate;
+        if (how != "none" && how != "tanh")
+            check(xt_status_new(XT_INVALID_ARGUMENT,
+                                "%s:%d: xt::tensor::gelu: approximate = \"%s\"; expected \"none\" or \"tanh\"", w.file,
+                                w.line, approximate));
+        return how == "tanh" ? xt_gelu_at(&w, t_) : xt_gelu_erf_at(&w, t_);
     }
     tensor elu(double alpha = 1, place w = XT_HPP_HERE_) const {
         return xt_elu_at(&w, t_, alpha);
@@ -265,6 +301,10 @@ class tensor {
     bool equal(tensor y, place w = XT_HPP_HERE_) const {
         return xt_item_at(&w, xt_equal_at(&w, t_, y.t_)) != 0;
     }
+    /* of each element */
+    tensor isclose(tensor y, xt_close_opts o = {}, place w = XT_HPP_HERE_) const {
+        return xt_isclose_at(&w, t_, y.t_, o);
+    }
     bool allclose(tensor y, xt_close_opts o = {}, place w = XT_HPP_HERE_) const {
         return xt_item_at(&w, xt_allclose_at(&w, t_, y.t_, o)) != 0;
     }
@@ -296,16 +336,42 @@ class tensor {
     }
     XT_HPP_ALONG_(XT_HPP_METHOD_)
 #undef XT_HPP_METHOD_
-    /* of all; false: divided by the count itself */
-    tensor std(bool unbiased, place w = XT_HPP_HERE_) const {
-        xt_var_opts o{};
-        o.correction = unbiased;
-        return xt_std_axes_at(&w, t_, XT_ALL_AXES, o);
+#define XT_HPP_METHOD_(name)                                    \
+    tensor name(xt_dtype dtype, place w = XT_HPP_HERE_) const { \
+        return to(dtype, w).name(w);                            \
     }
-    tensor var(bool unbiased, place w = XT_HPP_HERE_) const {
-        xt_var_opts o{};
-        o.correction = unbiased;
-        return xt_var_axes_at(&w, t_, XT_ALL_AXES, o);
+    XT_HPP_CAST_(XT_HPP_METHOD_)
+#undef XT_HPP_METHOD_
+    /* Of all, or along axes; what is taken off the count is 1, as with unbiased = true, or 0, as with false. */
+#define XT_HPP_METHOD_(name)                                                                            \
+    tensor name(bool unbiased, place w = XT_HPP_HERE_) const {                                          \
+        xt_var_opts o{};                                                                                \
+        o.correction = unbiased;                                                                        \
+        return xt_##name##_axes_at(&w, t_, XT_ALL_AXES, o);                                             \
+    }                                                                                                   \
+    tensor name(axes over, double correction = 1, bool keepdim = false, place w = XT_HPP_HERE_) const { \
+        xt_var_opts o{};                                                                                \
+        o.correction = correction;                                                                      \
+        o.keepdim = keepdim;                                                                            \
+        return xt_##name##_axes_at(&w, t_, over.list, o);                                               \
+    }                                                                                                   \
+    template <class T, class = std::enable_if_t<std::is_integral_v<T>>>                                 \
+    tensor name(T axis, double correction = 1, bool keepdim = false, place w = XT_HPP_HERE_) const {    \
+        return name(axes(static_cast<int>(axis)), correction, keepdim, w);                              \
+    }
+    XT_HPP_SPREAD_(XT_HPP_METHOD_)
+#undef XT_HPP_METHOD_
+    /* sum(|x|^p)^(1/p) of all, or along axes: x.norm(2, -1), x.norm(1, {0, 1}, true) */
+    tensor norm(double p, place w = XT_HPP_HERE_) const {
+        xt_vector_norm_opts o{};
+        o.p = p;
+        return xt_norm_axes_at(&w, t_, XT_ALL_AXES, o);
+    }
+    tensor norm(double p, axes over, bool keepdim = false, place w = XT_HPP_HERE_) const {
+        xt_vector_norm_opts o{};
+        o.p = p;
+        o.keepdim = keepdim;
+        return xt_norm_axes_at(&w, t_, over.list, o);
     }
     /* the place of the first of equals, i64; without an axis as x lies, row by row */
     tensor argmax(place w = XT_HPP_HERE_) const {
@@ -337,6 +403,30 @@ class tensor {
     std::tuple<tensor, tensor> sort(int axis = -1, xt_sort_opts o = {}, place w = XT_HPP_HERE_) const {
         xt_tensor v, i;
         xt_sort_at(&w, t_, axis, o, &v, &i);
+        return {v, i};
+    }
+    /* largest first, where asked */
+    tensor argsort(int axis, bool descending, place w = XT_HPP_HERE_) const {
+        xt_sort_opts o{};
+        o.descending = descending;
+        return argsort(axis, o, w);
+    }
+    /* largest first, where asked */
+    std::tuple<tensor, tensor> sort(int axis, bool descending, place w = XT_HPP_HERE_) const {
+        xt_sort_opts o{};
+        o.descending = descending;
+        return sort(axis, o, w);
+    }
+    /* the k-th smallest, from 1 on, and where it is */
+    std::tuple<tensor, tensor> kthvalue(int64_t k, int axis = -1, place w = XT_HPP_HERE_) const {
+        xt_tensor v, i;
+        xt_kthvalue_at(&w, t_, k, axis, &v, &i);
+        return {v, i};
+    }
+    /* what is there most often, and where */
+    std::tuple<tensor, tensor> mode(int axis = -1, place w = XT_HPP_HERE_) const {
+        xt_tensor v, i;
+        xt_mode_at(&w, t_, axis, &v, &i);
         return {v, i};
     }
     /* the k largest, and where they are */
@@ -379,6 +469,9 @@ class tensor {
     } /* -1 keeps a dim */
     tensor unflatten(int axis, shape dims, place w = XT_HPP_HERE_) const {
         return xt_unflatten_at(&w, t_, axis, dims);
+    }
+    tensor swapdims(int a, int b, place w = XT_HPP_HERE_) const { /* the same */
+        return xt_transpose_at(&w, t_, a, b);
     }
     tensor swapaxes(int a, int b, place w = XT_HPP_HERE_) const {
         return xt_transpose_at(&w, t_, a, b);
@@ -425,6 +518,16 @@ class tensor {
         int64_t n = size > 0 ? (dim(axis) + size - 1) / size : 1;
         return parts_(n, [&](xt_tensor *out) { return xt_split_at(&w, t_, size, axis, static_cast<int>(n), out); });
     }
+    /* parts of those sizes */
+    std::vector<tensor> split(shape sizes, int axis = 0, place w = XT_HPP_HERE_) const {
+        return split_with_sizes(sizes, axis, w);
+    }
+    /* the same as split */
+    std::vector<tensor> split_with_sizes(shape sizes, int axis = 0, place w = XT_HPP_HERE_) const {
+        int n = 0;
+        while (sizes.d[n]) n++;
+        return parts_(n, [&](xt_tensor *out) { return xt_split_sizes_at(&w, t_, n, sizes.d, axis, out); });
+    }
     /* at most so many parts of one size */
     std::vector<tensor> chunk(int parts, int axis = 0, place w = XT_HPP_HERE_) const {
         return parts_(parts, [&](xt_tensor *out) { return xt_chunk_at(&w, t_, parts, axis, out); });
@@ -443,6 +546,9 @@ class tensor {
     }
     tensor squeeze(int axis, place w = XT_HPP_HERE_) const {
         return xt_squeeze_at(&w, t_, axis);
+    }
+    tensor slice(int axis, int64_t start, place w = XT_HPP_HERE_) const { /* to the end */
+        return slice(axis, start, INT64_MAX, w);
     }
     tensor slice(int axis, int64_t start, int64_t stop, place w = XT_HPP_HERE_) const {
         return xt_slice_at(&w, t_, axis, start, stop);
@@ -468,6 +574,24 @@ class tensor {
     tensor index_add(int axis, tensor i, tensor y, double alpha = 1, place w = XT_HPP_HERE_) const {
         return xt_index_add_at(&w, t_, axis, i.t_, y.t_, alpha);
     }
+    tensor index_copy(int axis, tensor i, tensor y, place w = XT_HPP_HERE_) const {
+        return xt_index_copy_at(&w, t_, axis, i.t_, y.t_);
+    }
+    tensor index_fill(int axis, tensor i, double v, place w = XT_HPP_HERE_) const {
+        return xt_index_fill_at(&w, t_, axis, i.t_, v);
+    }
+    tensor masked_scatter(tensor mask, tensor y, place w = XT_HPP_HERE_) const {
+        return xt_masked_scatter_at(&w, t_, mask.t_, y.t_);
+    }
+    tensor diff(int64_t n = 1, int axis = -1, place w = XT_HPP_HERE_) const {
+        return xt_diff_at(&w, t_, static_cast<int>(n), axis);
+    }
+    tensor matrix_power(int64_t n, place w = XT_HPP_HERE_) const {
+        return xt_matrix_power_at(&w, t_, static_cast<int>(n));
+    }
+    tensor cholesky(bool upper = false, place w = XT_HPP_HERE_) const {
+        return xt_cholesky_at(&w, t_, upper);
+    }
     tensor multinomial(int64_t n, bool replacement = false, place w = XT_HPP_HERE_) const {
         return xt_multinomial_at(&w, t_, n, replacement);
     }
@@ -488,11 +612,20 @@ class tensor {
     tensor histc(int64_t bins, double lo, double hi, place w = XT_HPP_HERE_) const {
         return xt_histc_at(&w, t_, bins, lo, hi);
     }
-    tensor cross(tensor y, int axis = -1, place w = XT_HPP_HERE_) const {
+    /* along the first axis of 3, or a given one */
+    tensor cross(tensor y, place w = XT_HPP_HERE_) const {
+        int axis = 0;
+        while (axis < rank() - 1 && dim(axis) != 3) axis++;
+        return xt_cross_at(&w, t_, y.t_, axis);
+    }
+    tensor cross(tensor y, int axis, place w = XT_HPP_HERE_) const {
         return xt_cross_at(&w, t_, y.t_, axis);
     }
     tensor new_zeros(shape dims, place w = XT_HPP_HERE_) const {
         return xt_full_at(&w, 0, dtype(), dims);
+    }
+    tensor new_full(shape dims, double v, place w = XT_HPP_HERE_) const {
+        return xt_full_at(&w, v, dtype(), dims);
     }
     tensor new_ones(shape dims, place w = XT_HPP_HERE_) const {
         return xt_full_at(&w, 1, dtype(), dims);
@@ -500,6 +633,8 @@ class tensor {
     tensor operator[](position p) const {
         return xt_select_at(&p.at, t_, 0, p.i);
     }
+    /* x[i]: the rows of those numbers, in i's dims; x[mask]: those where it holds, as many as there are, which waits */
+    tensor operator[](indices i) const;
 
     /* Not here: they say at compile time what to do. */
 #define XT_HPP_METHOD_(name, instead)                                                                      \
@@ -510,9 +645,19 @@ class tensor {
     }
     XT_HPP_IN_PLACE_(XT_HPP_METHOD_)
 #undef XT_HPP_METHOD_
+#define XT_HPP_METHOD_(name, ...)                                                                                    \
+    template <class... A> tensor name##_(A &&...) const {                                                            \
+        static_assert(never_<A...>, #name "_: a value never changes; x = x." #name "(...) is another one under the " \
+                                          "name, and w.assign(...) changes a parameter or a state");                 \
+        return t_;                                                                                                   \
+    }
+    XT_HPP_EACH_(XT_HPP_METHOD_)
+    XT_HPP_WITH_(XT_HPP_METHOD_)
+    XT_HPP_BOTH_(XT_HPP_METHOD_)
+#undef XT_HPP_METHOD_
 #define XT_HPP_METHOD_(name, instead)                                  \
-    template <class T = void, class... A> tensor name(A &&...) const { \
-        static_assert(never_<T, A...>, #name ": " instead);            \
+    template <class N = void, class... A> tensor name(A &&...) const { \
+        static_assert(never_<N, A...>, #name ": " instead);            \
         return t_;                                                     \
     }
     XT_HPP_ELSEWHERE_(XT_HPP_METHOD_)
@@ -567,6 +712,21 @@ class tensor {
 };
 
 inline operand::operand(const tensor &x, place w) : t(x), at(w) {}
+inline indices::indices(const tensor &x, place w) : t(x), at(w) {}
+inline tensor tensor::operator[](indices i) const {
+    tensor at = i.t;
+    if (at.dtype() == XT_BOOL) {
+        tensor rows = at.rank() > 1 ? flatten(0, at.rank() - 1, i.at) : *this;
+        return rows.index_select(0, at.flatten(0, -1, i.at).nonzero(i.at).flatten(0, -1, i.at), i.at);
+    }
+    tensor rows = index_select(0, at.flatten(0, -1, i.at), i.at);
+    if (at.rank() == 1) return rows;
+    std::vector<int64_t> dims = at.sizes(), rest = rows.sizes();
+    if (rest.empty()) return rows; /* an error */
+    dims.insert(dims.end(), rest.begin() + 1, rest.end());
+    dims.push_back(0);
+    return xt_reshape_at(&i.at, rows, dims.data());
+}
 /* No stream takes a tensor: x.print() writes its numbers, x.read<float>() gives them. */
 template <class S, class = decltype(std::declval<S &>().rdbuf())> S &operator<<(S &stream, const tensor &) {
     static_assert(never_<S>, "a tensor goes into no stream: x.print() writes its numbers, x.read<float>() gives them");
@@ -635,11 +795,14 @@ XT_HPP_COMPOUND_(%)
     }
 XT_HPP_BOTH_(XT_HPP_METHOD_)
 #undef XT_HPP_METHOD_
+inline operand times_(operand y, double alpha) {
+    return y.is_number ? operand(y.number * alpha, y.at) : operand(xt_mul_scalar_at(&y.at, y.t, alpha), y.at);
+}
 inline tensor tensor::add(operand y, double alpha) const {
-    return add(y * alpha);
+    return add(times_(y, alpha));
 }
 inline tensor tensor::sub(operand y, double alpha) const {
-    return sub(y * alpha);
+    return sub(times_(y, alpha));
 }
 
 } /* namespace xt */

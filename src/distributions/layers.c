@@ -146,7 +146,6 @@ static ir_value *inverse(dist_load *l, const xt_dist_layer *f, ir_value *y, ir_v
     case LAYER_POWER: /* y^(1/a); log |a y / x| */
         x = meet(l->src, l->what, b, ir_divide, ir_log(b, y), loc);
         e = x ? ir_log(b, ir_abs(b, ops_broadcast(b, loc, x->type->rank, x->type->dims))) : NULL;
-        y = x ? ops_broadcast(b, y, x->type->rank, x->type->dims) : NULL;
         *out_log_slope = ir_subtract(b, ir_add(b, e, ir_log(b, y)), x);
         return ir_exponential(b, x);
     case LAYER_AFFINE:
@@ -168,7 +167,9 @@ static ir_value *inverse(dist_load *l, const xt_dist_layer *f, ir_value *y, ir_v
     }
 }
 
+/* A value of fewer dims than f's numbers stands for all that it is broadcast to. */
 ir_value *layer_inverse(dist_load *l, const xt_dist_layer *f, ir_value *y, ir_value **out_log_slope) {
+    y = layer_spread(l, f, y);
     ir_value *in = reached(lazy_begin(l->src), f, y);
     if (!in) return inverse(l, f, y, out_log_slope);
     ir_value *x = inverse(l, f, ex_keep(lazy_begin(l->src), in, y, 0.5), out_log_slope); /* 0.5: of all of them */

@@ -87,31 +87,70 @@ static uint8_t pixel(const scaling *s, int64_t i, const uint8_t *from, int64_t s
     return (uint8_t)(sum > 255 ? 255 : sum);
 }
 
-/* Rows first, and of them those alone that the columns then read; both rounded to bytes. */
-static xt_status scale(const scaling *rows, const scaling *columns, const uint8_t *rgb, int64_t width, float *out) {
-    int64_t side = rows->kept, top = rows->first[0], end = rows->first[side - 1] + rows->count[side - 1];
-    uint8_t *narrow = base_malloc((size_t)((end - top) * side * 3));
-    if (!narrow) return status_oom((size_t)((end - top) * side * 3), "a picture's rows");
+/* A picture's bytes, or a part's: pixel (0, 0) of it is the one that scalings count as (left, top). */
+typedef struct part {
+    uint8_t *rgb;
+    int64_t width, left, top;
+} part;
+
+static uint8_t *part_at(const part *p, int64_t row, int64_t column) {
+    return p->rgb + ((row - p->top) * p->width + column - p->left) * 3;
+}
+
+static void scale_columns(const scaling *s, const part *from, int64_t top, int64_t end, const part *to) {
     for (int64_t r = top; r < end; r++)
-        for (int64_t q = 0; q < side; q++)
+        for (int64_t q = 0; q < s->kept; q++)
+            for (int64_t c = 0; c < 3; c++) part_at(to, r, q)[c] = pixel(s, q, part_at(from, r, s->first[q]) + c, 3);
+}
+static void scale_rows(const scaling *s, const part *from, int64_t left, int64_t end, const part *to) {
+    for (int64_t r = 0; r < s->kept; r++)
+        for (int64_t q = left; q < end; q++)
             for (int64_t c = 0; c < 3; c++)
-                narrow[((r - top) * side + q) * 3 + c] =
-                    pixel(columns, q, rgb + (r * width + columns->first[q]) * 3 + c, 3);
-    for (int64_t r = 0; r < side; r++)
-        for (int64_t q = 0; q < side; q++)
-            for (int64_t c = 0; c < 3; c++)
-                out[(c * side + r) * side + q] =
-                    (float)pixel(rows, r, narrow + ((rows->first[r] - top) * side + q) * 3 + c, side * 3) / 255;
-    base_free(narrow);
-    return NULL;
+                part_at(to, r, q)[c] = pixel(s, r, part_at(from, s->first[r], q) + c, from->width * 3);
+}
+
+/* The pixels that those kept are made of. */
+static int64_t read_from(const scaling *s) {
+    return s->first[0];
+}
+static int64_t read_to(const scaling *s) {
+    return s->first[s->kept - 1] + s->count[s->kept - 1];
+}
+
+/* One axis after the other, of that one what the other then reads; both rounded to bytes. */
+static xt_status scale(const scaling *rows, const scaling *columns, bool rows_first, const part *from, float *out) {
+    int64_t side = rows->kept, low = read_from(rows_first ? columns : rows), end = read_to(rows_first ? columns : rows);
+    size_t bytes = (size_t)((end - low) * side * 3), all = (size_t)(side * side * 3);
+    part between = {base_malloc(bytes), side, 0, low}, to = {base_malloc(all), side, 0, 0};
+    if (rows_first) between = (part){between.rgb, end - low, low, 0};
+    bool ok = between.rgb && to.rgb;
+    if (ok && rows_first) {
+        scale_rows(rows, from, low, end, &between);
+        scale_columns(columns, &between, 0, side, &to);
+    } else if (ok) {
+        scale_columns(columns, from, low, end, &between);
+        scale_rows(rows, &between, 0, side, &to);
+    }
+    for (int64_t i = 0; ok && i < side * side; i++)
+        for (int64_t c = 0; c < 3; c++) out[c * side * side + i] = (float)to.rgb[i * 3 + c] / 255;
+    base_free(between.rgb);
+    base_free(to.rgb);
+    return ok ? NULL : status_oom(bytes + all, "a picture's rows");
+}
+
+/* Pillow 13 begins with the rows where more than twice as many of them go as columns. */
+static bool rows_go_first(int64_t width, int64_t height, int64_t new_width, int64_t new_height) {
+    return new_height < height && height - new_height > 2 * (width - new_width);
 }
 
 xt_status image_scale_and_cut(const uint8_t *rgb, int64_t width, int64_t height, int64_t side, float *out) {
     int64_t shorter = width < height ? width : height;
+    int64_t new_width = side * width / shorter, new_height = side * height / shorter;
+    part whole = {(uint8_t *)(uintptr_t)rgb, width, 0, 0};
     scaling rows, columns = {0};
-    xt_status s = scaling_init(&rows, height, side * height / shorter, side);
-    if (!s) s = scaling_init(&columns, width, side * width / shorter, side);
-    if (!s) s = scale(&rows, &columns, rgb, width, out);
+    xt_status s = scaling_init(&rows, height, new_height, side);
+    if (!s) s = scaling_init(&columns, width, new_width, side);
+    if (!s) s = scale(&rows, &columns, rows_go_first(width, height, new_width, new_height), &whole, out);
     scaling_free(&rows);
     scaling_free(&columns);
     return s;

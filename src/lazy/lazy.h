@@ -110,6 +110,9 @@ static inline lazy_calling lazy_calling_begin(const char *name, const xt_src *sr
 static inline void lazy_calling_end(lazy_calling outer) {
     lazy_called_now = outer;
 }
+/* The called function's name, where the text begins with another one's that it is made of and that is at its line: the
+ * program has not written that name. Else NULL. */
+const char *lazy_made_for(const xt_src *at, const char *text);
 void lazy_tell(xt_status s); /* prints a failure, or gives it to the program's handler; borrows s */
 void lazy_tell_pending(void); /* the same for the pending error, if that was not done */
 bool lazy_error_told(void); /* of the pending error */

@@ -88,14 +88,14 @@ static bool changes(const xt_src *src, const char *what, int64_t size, double v,
     bool same = p->value == v || (p->value != p->value && v != v);
     if (!same && !p->data) {
         char at[256];
+        const char *called = lazy_made_for(src_get(key.src), what);
         p->data = true;
         lazy_number_became_data(key.src, p->value, v);
         if (!first->told)
-            log_msg(
-                XT_SEV_INFO,
-                "%s: the number of %s changed from %g to %g between two steps; from now on it is data of the program "
-                "and may change freely",
-                src_text(key.src, at, sizeof at), what, p->value, v);
+            log_msg(XT_SEV_INFO,
+                    "%s: %s%sthe number of %s changed from %g to %g between two steps; from now on it is data of the "
+                    "program and may change freely",
+                    src_text(key.src, at, sizeof at), called ? called : "", called ? ": " : "", what, p->value, v);
         first->told = true;
     }
     p->value = v;

@@ -59,7 +59,38 @@ static void as_torch() {
     check(same(x.sum(-1, true), x.sum(1).unsqueeze(1)) && same(x.sum({0, 1}), x.sum()), "sum");
     check(same(x.mean({0}, true), xt_mean(x, 0, .keepdim = true)) && same(x.max(0), xt_max(x, 0)), "mean, max");
     check(same(x.std(0), xt_std(x, 0)) && same(x.std(false), xt_std(x, XT_ALL_AXES, .correction = 0)), "std");
-    check(same(x.var({0, 1}), x.var()) && same(x.var(true), x.var()) && same(x.norm(1), xt_norm(x, 2, 1)), "var, norm");
+    check(same(x.var({0, 1}), x.var()) && same(x.var(true), x.var()) && same(x.norm(2, 1), xt_norm(x, 2, 1)),
+          "var, norm");
+    /* arguments in libtorch's order, with libtorch's defaults */
+    check(same(x.var(0, false), xt_var(x, 0, .correction = 0)) && same(x.var(1, 0, true), x.var({1}, 0, true)), "var");
+    check(same(xt::std(x, {0}, false), xt_std(x, 0, .correction = 0)) && x.std(1, true, true).dim(1) == 1, "std");
+    check(same(xt::var(x, 0, true, true), xt_var(x, 0, .keepdim = true)) && same(x.var(0, 1), x.var(0)), "unbiased");
+    check(same(x.norm(1), x.abs().sum()) && same(x.norm(1, {0, 1}), x.norm(1)) && x.norm(2, 1, true).rank() == 2, "p");
+    check(same(xt::norm(x, 1, 0), x.abs().sum(0)) && same(xt::norm(x, 2), x.norm()), "norm");
+    check(x.sum(xt::kDouble).dtype() == XT_F64 && (x > 0).sum(xt::kFloat).item() == 4, "sum of a dtype");
+    check(xt::mean(x > 0, xt::kFloat).item() == f32(x > 0).mean().item() && x.prod(XT_F64).rank() == 0, "mean");
+    check(same(x.add(1, 2), x + 2) && same(x.sub(x, 2), -x) && same(xt::add(x, x, -1), x - x), "alpha");
+    xt::tensor s = xt::rand({3, 3}), t = xt::rand({3, 3});
+    check(same(s.cross(t), xt_cross(s, t, 0)) && same(s.cross(t, 1), xt_cross(s, t, 1)), "cross");
+    check(same(x.cross(x + 1), xt_cross(x, xt_add(x, 1), 1)) && same(xt::cross(s, t), s.cross(t)), "cross of [2,3]");
+    check(same(x.gelu(), xt_gelu_erf(x)) && same(xt::gelu(x, "tanh"), xt_gelu(x)), "gelu");
+    check(xt::arange(2.5).sum().item() == 3 && xt::arange(5.0).dtype() == XT_F32 && xt::arange(5).dtype() == XT_I64 &&
+              xt::arange(3, xt::kFloat).dtype() == XT_F32 && xt::arange(2.5, XT_F64).numel() == 3,
+          "arange of a fraction");
+    xt::tensor i = xt::tensor({1, 0, 1}), pairs = xt::from((const int64_t[]){1, 0, 0, 1}, {2, 2});
+    check(same(x[i], x.index_select(0, i)) && same(x[pairs][1][0], x[0]) && x[pairs].rank() == 3, "x[i]");
+    check(same(x[x > 0], x.masked_select(x > 0)) && same(x[xt::tensor({false, true})], x.slice(0, 1)), "x[mask]");
+    check(same(x.split({1, 2}, 1)[1], x.slice(1, 1)) && xt::split_with_sizes(x, {1, 2}, 1).size() == 2, "sizes");
+    check(same(std::get<0>(x.sort(1, true)), -std::get<0>((-x).sort(1))) && same(x.clamp(0), x.relu()), "descending");
+    check(same(f32(x.argsort(1, true)), f32((-x).argsort(1))) && same(x.new_full({2}, 3), xt::full({2}, 3)), "argsort");
+    check(same(std::get<0>(x.kthvalue(1, 1)), x.amin(1)) && same(x.diff(), x.slice(1, 1) - x.slice(1, 0, 2)), "diff");
+    check(same(s.matrix_power(2), s.mm(s)) && same(xt::cholesky(s.mm(s.t())), xt_cholesky(xt_mm(s, s.t()), false)),
+          "matrices");
+    check(same(x.index_fill(1, xt::tensor({0, 1, 2}), 2), x * 0 + 2) &&
+              same(x.index_copy(0, xt::tensor({0, 1}), x + 1), x + 1),
+          "index_fill, index_copy");
+    check(same(x.masked_scatter(p, xt::zeros({6})), xt::where(p, 0, x)) && x.isclose(x).all().item() == 1, "scatter");
+    check(same(x.hypot(x), xt_hypot(x, x)) && same(x.copysign(-x), -x) && x.count_nonzero().item() > 0, "hypot");
     check(x.argmax().item() == 4 && x.argmin(1, true).rank() == 2 && (x > 9).any().item() == 0, "argmax, any");
     check(same(xt::relu(x), x.relu()) && same(xt::softmax(x, -1), x.softmax(1)) && same(xt::exp(x), x.exp()),
           "relu(x)");
@@ -100,6 +131,12 @@ static void as_torch() {
     refused("do not broadcast", __LINE__ - 1);
     bad = bad == x;
     xt_clear_error();
+    bad = xt::norm(x, 1, 7);
+    refused("axis 7", __LINE__ - 1);
+    bad = x.add(xt::ones(XT_F32, {5}), 2);
+    refused("do not broadcast", __LINE__ - 1);
+    bad = x[x];
+    refused("index_select", __LINE__ - 1);
     bad = xt::sum(x, 7);
     refused("axis 7", __LINE__ - 1);
     xt::module both(2, 1, [](xt::scope, const xt::tensor *in, xt::tensor *out) { out[0] = in[0] + in[1]; });

@@ -58,11 +58,12 @@ NUMBERS = ["2", "2.5", "-1", "0", "true", "3u", "(int64_t)7", "1.5f", "100000", 
            "5ull", "INFINITY"]
 OPERATORS = {"+": "add", "-": "minus", "*": "mul", "/": "div", "%": "remainder", "<": "lt", "<=": "le", ">": "gt",
              ">=": "ge"}
-PLAIN = """abs ceil cos detach erf exp expm1 floor gelu gelu_erf isfinite isnan log1p logical_not max mean min neg norm
+PLAIN = """abs ceil cos detach erf exp expm1 floor gelu_erf isfinite isnan log1p logical_not max mean min neg norm
 reciprocal relu round rsqrt sigmoid sign silu sin sqrt square std sum tan tanh trunc var""".split()
 AXES = {"sum": "sum", "mean": "mean", "max": "max", "argmax": "argmax", "softmax": "softmax",
         "log_softmax": "log_softmax", "unsqueeze": "unsqueeze", "squeeze": "squeeze", "flatten": "flatten"}
-OTHERS = [("(-{})", "xt_neg({})"), ("{}.log()", "xt_log_e({})"), ("{}.pow(0.5)", "xt_pow({}, 0.5)"),
+OTHERS = [("{}.gelu()", "xt_gelu_erf({})"), ("{}.gelu(\"tanh\")", "xt_gelu({})"),
+          ("(-{})", "xt_neg({})"), ("{}.log()", "xt_log_e({})"), ("{}.pow(0.5)", "xt_pow({}, 0.5)"),
           ("{}.pow(h)", "xt_pow({}, (xt_tensor)h)"), ("{}.clamp(-1, 0.5)", "xt_clamp({}, -1, 0.5)"),
           ("{}.to(XT_I32)", "xt_cast({}, XT_I32)"), ("{}.to(XT_BF16)", "xt_cast({}, XT_BF16)"),
           ("{}.reshape({{3, -1}})", "xt_reshape({}, 3, -1)"), ("{}.reshape({{2, 0}})", "xt_reshape({}, 2, 0)"),

@@ -511,6 +511,55 @@ static void divergence_of_transformed(void **state) {
     xt_mark_step();
 }
 
+/* A value of fewer dims than a layer's numbers is as good as the same value for each of them. */
+static xt_dist with_numbers(int which) {
+    xt_dist base = xt_exponential_dist(which % 2 ? num(2) : xt_full(2, XT_F32, 2, 3));
+    xt_tensor some = xt_from_array((float[]){0.5f, 1.5f, 2, -1, 3, 0.7f}, XT_F32, 2, 3), one = xt_slice(some, 0, 0, 1);
+    switch (which / 2) {
+    case 0: return xt_power_dist(base, some);
+    case 1: return xt_power_dist(base, xt_reshape(xt_slice(xt_flatten(some, 0), 0, 0, 2), 2, 1));
+    case 2: return xt_affine_dist(base, one, some);
+    case 3: return xt_exp_dist(xt_affine_dist(base, num(0.1), some));
+    case 4: return xt_power_dist(xt_affine_dist(base, num(0.1), one), some);
+    case 5: return xt_tanh_dist(xt_affine_dist(base, some, one));
+    case 6: return xt_sigmoid_dist(xt_affine_dist(base, some, one));
+    default: return xt_affine_dist(xt_power_dist(base, some), num(0.1), num(2));
+    }
+}
+static void values_of_fewer_dims(void **state) {
+    (void)state;
+    for (int which = 0; which < 16; which++)
+        for (int rank = 0; rank < 3; rank++)
+            for (int of = 0; of < 3; of++) {
+                xt_tensor all = xt_from_array((float[]){0.3f, 0.6f, 0.8f}, XT_F32, 3), few, y[2];
+                few = rank == 0 ? num(0.4) : rank == 1 ? xt_slice(all, 0, 1, 2) : all;
+                float got[2][6];
+                for (int k = 0; k < 2; k++) {
+                    xt_dist d = with_numbers(which);
+                    xt_tensor x = k ? xt_broadcast_to(few, 2, 3) : few;
+                    y[k] = of == 0 ? xt_dist_log_prob(d, x) : of == 1 ? xt_dist_cdf(d, x) : xt_dist_icdf(d, x);
+                    if (xt_error()) fail_msg("%d of distribution %d: %s", of, which, xt_status_message(xt_error()));
+                    if (k == 0 && xt_numel(y[0]) < 6) y[0] = xt_broadcast_to(y[0], 2, 3);
+                    assert_true(xt_read(y[k], got[k], sizeof got[k]));
+                }
+                for (int i = 0; i < 6; i++)
+                    if (got[0][i] != got[1][i] && !(isnan(got[0][i]) && isnan(got[1][i])))
+                        fail_msg("%d of distribution %d [%d]: %g, not %g", of, which, i, got[0][i], got[1][i]);
+                xt_mark_step();
+            }
+    /* a mixture gives its parts such values */
+    xt_tensor logits = xt_zeros(XT_F32, 2, 3), rate = xt_ones(XT_F32, 2, 3);
+    xt_dist parts = xt_power_dist(xt_gamma_dist(rate, rate), xt_from_array((float[]){2, 3}, XT_F32, 2, 1));
+    xt_tensor l = xt_dist_log_prob(xt_mixture_dist(logits, parts), xt_from_array((float[]){0.5f, 2}, XT_F32, 2));
+    float got[2];
+    assert_true(xt_read(l, got, sizeof got));
+    for (int i = 0; i < 2; i++) { /* y = x^a of an exponential x: x / (a y) e^-x */
+        double y = i ? 2 : 0.5, a = 2 + i, x = pow(y, 1 / a);
+        assert_true(fabs(got[i] - (log(x / (a * y)) - x)) < 1e-5);
+    }
+    xt_mark_step();
+}
+
 static int finish(void **state) {
     (void)state;
     return xt_finish();
@@ -518,6 +567,7 @@ static int finish(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(numbers),
                                        cmocka_unit_test(counts),
+                                       cmocka_unit_test(values_of_fewer_dims),
                                        cmocka_unit_test(shares),
                                        cmocka_unit_test(vectors),
                                        cmocka_unit_test(angles_and_shares),

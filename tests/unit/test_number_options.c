@@ -133,6 +133,22 @@ static void a_number_is_the_programs(void **state) {
         fail_msg("told \"%s\"", notices);
 }
 
+/* What is told of a number of a function within another begins with the name that the program called. */
+static void of_the_function_called(void **state) {
+    (void)state;
+    notices[0] = 0;
+    xt_set_sink(note, NULL);
+    for (int s = 0; s < 3; s++) {
+        xt_tensor x = xt_from_array(values, XT_F32, ROWS, COLUMNS);
+        xt_tensor d = xt_keep(xt_pairwise_distance(x, xt_add(x, 1), .p = 2 + s));
+        assert_true(xt_mark_step());
+        xt_drop(d);
+    }
+    xt_set_sink(NULL, NULL);
+    if (!strstr(notices, "xt_pairwise_distance: the number of xt_norm_axes changed from 2 to 3"))
+        fail_msg("told \"%s\"", notices);
+}
+
 /* Numbers for which a function has another form are numbers as others once they move: how many programs serve all. */
 typedef xt_tensor (*moved_fn)(xt_module *m, xt_tensor x, double v);
 static xt_tensor encoder(xt_module *m, xt_tensor x, double v) {
@@ -201,6 +217,7 @@ static int end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_number), cmocka_unit_test(dropout_from_none_to_all),
                                        cmocka_unit_test(a_number_is_the_programs),
+                                       cmocka_unit_test(of_the_function_called),
                                        cmocka_unit_test(from_a_special_number)};
     return cmocka_run_group_tests(tests, NULL, end);
 }

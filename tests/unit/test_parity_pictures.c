@@ -1,4 +1,4 @@
-/* Pictures scaled and cut beside torchvision's, to the bit. */
+/* Pictures scaled and cut beside torchvision's, and PNG files read beside Pillow's, to the bit. */
 #include "parity.h"
 
 #include "format/image.h"
@@ -23,11 +23,38 @@ static void scaled_as_torchvisions(void **state) {
         free(got);
         seen++;
     }
-    assert_int_equal(seen, 9);
+    assert_int_equal(seen, 19);
+    parity_close_file(f);
+}
+
+/* Of every depth and kind of colour, with what Pillow does not look at: alpha, a transparent colour, gamma. */
+static void read_as_pillows(void **state) {
+    (void)state;
+    parity_file *f = parity_open("pictures");
+    int seen = 0;
+    for (size_t k = 0; k < f->n; k++) {
+        const parity_tensor *file = &f->tensors[k];
+        size_t n = strcspn(file->name, "/");
+        if (strcmp(file->name + n, "/file") != 0) continue;
+        const parity_tensor *want = parity_find(f, "%.*s/as_rgb", (int)n, file->name);
+        const uint8_t *pixels = want->data;
+        int width, height;
+        uint8_t *got;
+        xt_status s = image_decode_rgb(file->name, file->data, (size_t)file->type->count, &width, &height, &got);
+        if (s) fail_msg("%s", xt_status_message(s));
+        assert_int_equal(height, want->type->dims[0]);
+        assert_int_equal(width, want->type->dims[1]);
+        for (int64_t i = 0; i < want->type->count; i++)
+            if (got[i] != pixels[i])
+                fail_msg("%s: number %lld is %d, Pillow's %d", file->name, (long long)i, got[i], pixels[i]);
+        base_free(got);
+        seen++;
+    }
+    assert_int_equal(seen, 82);
     parity_close_file(f);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scaled_as_torchvisions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scaled_as_torchvisions), cmocka_unit_test(read_as_pillows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -224,6 +224,7 @@ void lazy_clear_trace(lazy_ctx *c) {
     c->b.status = NULL;
     c->func = NULL;
     c->settled = NULL;
+    c->asked_in = NULL;
     c->n_regions = c->n_pasts = c->n_bounds_sites = c->n_swept = 0;
     c->grads_recorded = c->swept = c->values_noted = c->optionals_begun = c->was_read = false;
     for (size_t i = 0; i < c->n_guests; i++)

@@ -263,6 +263,7 @@ typedef struct lazy_ctx {
     size_t n_bounds_sites, cap_bounds_sites;
 
     bool grads_recorded; /* some op of this trace has a result that needs a gradient */
+    ir_block *asked_in; /* the values marked for the innermost xt_grad_of under way are in that block; NULL: none is */
     bool swept; /* and a backward pass has been through this trace, one of the present loop's */
     size_t n_swept; /* the last one of any loop when there were so many step slots; 0: there was none */
 

@@ -204,14 +204,15 @@ static bool names_it(const char *text, const char *name) {
     return *text != '_' && !(*text >= 'a' && *text <= 'z') && !(*text >= '0' && *text <= '9');
 }
 
-/* What a function that the called one is made of refuses, at the called one's line, begins with that function's name:
- * the program has not written it. */
-static xt_status in_the_name_called(xt_status s) {
+const char *lazy_made_for(const xt_src *at, const char *text) {
     const lazy_calling *call = &lazy_called_now;
-    const xt_src *at = call->name ? status_where(s) : NULL;
-    const char *text = at ? status_text(s) : "";
-    if (!at || at->line != call->line || strcmp(at->file, call->file) != 0 || strncmp(text, "xt_", 3) != 0) return s;
-    return names_it(text, call->name) ? s : status_context(s, "%s", call->name);
+    bool here = at && call->name && at->line == call->line && strcmp(at->file, call->file) == 0;
+    return here && strncmp(text, "xt_", 3) == 0 && !names_it(text, call->name) ? call->name : NULL;
+}
+
+static xt_status in_the_name_called(xt_status s) {
+    const char *called = lazy_made_for(status_where(s), status_text(s));
+    return called ? status_context(s, "%s", called) : s;
 }
 
 void lazy_fail(xt_status s) {

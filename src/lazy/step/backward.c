@@ -343,20 +343,49 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
 }
 
 /* --- xt_grad_of --- */
+/* The marks of one query: what depends on its leaves. The backward function of xt_custom_grad may ask while a walk is
+ * under way, so a query sets the marks of the one around it aside, and puts them back. */
+typedef struct asking {
+    ir_block *block, *around; /* where its marks are, and those of the query around it; NULL: there is none */
+    ir_value **aside; /* had marks in the block around */
+    size_t n, cap;
+} asking;
+
+static bool take_aside(asking *a, ir_value *v) {
+    if (!(v->user & LAZY_V_ASKED)) return true;
+    v->user &= ~(uint64_t)LAZY_V_ASKED;
+    return VEC_PUSH(a->aside, a->n, a->cap, v);
+}
+
+static bool set_aside(asking *a) {
+    bool ok = true;
+    for (size_t i = 0; i < a->around->n_args; i++) ok &= take_aside(a, a->around->args[i]);
+    for (ir_op *op = a->around->first; op; op = op->next)
+        for (uint32_t i = 0; i < op->n_out; i++) ok &= take_aside(a, &op->out[i]);
+    return ok;
+}
+
 /* Marks what depends on the leaves, in the order of recording; ops recorded under xt_no_grad_begin pass nothing on. */
-static void mark_asked(lazy_ctx *c, const leaves *l) {
+static bool ask(lazy_ctx *c, const leaves *l, asking *out) {
+    *out = (asking){.block = c->b.block, .around = c->asked_in};
+    if (out->around && !set_aside(out)) return false;
+    c->asked_in = out->block;
     for (size_t i = 0; i < l->n; i++) l->at[i].value->user |= LAZY_V_ASKED;
     for (ir_op *op = c->b.block->first; op; op = op->next) {
         if (op->user == LAZY_OP_NO_GRAD || !lazy_op_reads(op, LAZY_V_ASKED)) continue;
         for (uint32_t i = 0; i < op->n_out; i++)
             if (!lazy_v_no_grad(&op->out[i]) && grad_differentiable(op->out[i].type)) op->out[i].user |= LAZY_V_ASKED;
     }
+    return true;
 }
 
-static void forget_asked(lazy_ctx *c) {
-    for (size_t i = 0; i < c->b.block->n_args; i++) c->b.block->args[i]->user &= ~(uint64_t)LAZY_V_ASKED;
-    for (ir_op *op = c->b.block->first; op; op = op->next)
+static void answered(lazy_ctx *c, asking *a) {
+    for (size_t i = 0; i < a->block->n_args; i++) a->block->args[i]->user &= ~(uint64_t)LAZY_V_ASKED;
+    for (ir_op *op = a->block->first; op; op = op->next)
         for (uint32_t i = 0; i < op->n_out; i++) op->out[i].user &= ~(uint64_t)LAZY_V_ASKED;
+    for (size_t i = 0; i < a->n; i++) a->aside[i]->user |= LAZY_V_ASKED;
+    base_free(a->aside);
+    c->asked_in = a->around;
 }
 
 /* The tensors to differentiate by: first[k] is the first leaf of tensor k. */
@@ -405,8 +434,15 @@ static ir_value *seed_of(lazy_ctx *c, const xt_src *src, const ir_value *root, x
     return lazy_conjugate(b, ir_convert(b, seed, root->type->dtype));
 }
 
-static bool give(lazy_ctx *c, const xt_src *src, int n, const size_t *first, ir_value *const *grads,
-                 const xt_grad_of_opts *o, xt_tensor *out) {
+/* What was recorded without gradients depends on nothing, whatever the program can see of it. */
+static const char *why_not(const ir_value *root) {
+    if (!root->def || root->def->user != LAZY_OP_NO_GRAD) return "";
+    return " (gradients were off where it was recorded: behind xt_no_grad_begin, or in the backward function of "
+           "xt_custom_grad, where xt_vjp and xt_grad_fn differentiate all the same)";
+}
+
+static bool give(lazy_ctx *c, const xt_src *src, const ir_value *root, int n, const size_t *first,
+                 ir_value *const *grads, const xt_grad_of_opts *o, xt_tensor *out) {
     for (int k = 0; k < n; k++) {
         ir_value *g = NULL;
         for (size_t i = first[k]; i < first[k + 1]; i++)
@@ -414,9 +450,9 @@ static bool give(lazy_ctx *c, const xt_src *src, int n, const size_t *first, ir_
         if (!g && o->allow_unused == XT_ON) continue;
         if (!g) {
             lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                                 "xt_grad_of: what is differentiated does not depend on tensor %d; .allow_unused = "
+                                 "xt_grad_of: what is differentiated does not depend on tensor %d%s; .allow_unused = "
                                  "XT_ON gives none for such tensors",
-                                 k));
+                                 k, why_not(root)));
             return false;
         }
         c->no_grad += o->create_graph != XT_ON;
@@ -460,17 +496,16 @@ bool xt_grad_of_at(const xt_src *src, xt_tensor root_tensor, int n, const xt_ten
         c->n_swept = c->n_step_slots;
     }
     lazy_settle(c);
-    mark_asked(c, &l);
-    if (root->user & LAZY_V_ASKED) {
-        xt_status s = sweep(c, root, seed, &l, LAZY_V_ASKED, o.create_graph == XT_ON, "xt_grad_of", src, grads);
-        forget_asked(c);
-        if (s) {
-            lazy_fail(s);
-            goto done;
-        }
-    } else
-        forget_asked(c);
-    ok = give(c, src, n, first, grads, &o, out_grads);
+    asking a;
+    xt_status s = ask(c, &l, &a) ? NULL : status_oom(a.n * sizeof *a.aside, "xt_grad_of");
+    if (!s && root->user & LAZY_V_ASKED)
+        s = sweep(c, root, seed, &l, LAZY_V_ASKED, o.create_graph == XT_ON, "xt_grad_of", src, grads);
+    answered(c, &a);
+    if (s) {
+        lazy_fail(s);
+        goto done;
+    }
+    ok = give(c, src, root, n, first, grads, &o, out_grads);
 done:
     for (int k = 0; k < n && !ok; k++) {
         c->operand_failed = true; /* the error is pending */
