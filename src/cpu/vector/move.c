@@ -53,10 +53,11 @@ bool cpu_is_turned(const view *v, size_t elem) {
 }
 
 int64_t cpu_turned_block(const view *v, size_t elem) {
-    enum { NEAR = 1 << 17 /* bytes: the second-level cache has room for some */, MOST_LINES = 4 };
+    enum { NEAR = 1 << 16, MOST = 1 << 17 /* bytes: of the second-level cache */, MOST_LINES = 4 };
     if (elem > 8 || !cpu_is_turned(v, elem)) return 0;
     const int64_t width = v->dims[v->n - 1], lines = NEAR / LINE / width;
-    return (lines < MOST_LINES ? lines : MOST_LINES) * (LINE / (int64_t)elem) * width;
+    if (width > MOST / LINE) return 0;
+    return (lines < 1 ? 1 : lines < MOST_LINES ? lines : MOST_LINES) * (LINE / (int64_t)elem) * width;
 }
 
 void cpu_gather_turned(size_t elem, void *dst, const void *src, const view *v, int64_t begin, int64_t n) {
