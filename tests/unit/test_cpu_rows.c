@@ -114,10 +114,57 @@ static void test_transposes(void **state) {
         }
 }
 
+/* Transposes that a loop reads where their operand lies: with its lines turned on the way, or kept where the last dim
+ * stays; under another name; of a slice, backwards; beside rows of another length, and twice. */
+static void test_read_transposes(void **state) {
+    (void)state;
+    static const char *const types[] = {"i8", "bf16", "f32", "f64"};
+    static const int sides[][2] = {{64, 64}, {128, 65}, {67, 200}, {16, 2050}, {2050, 16}, {192, 320}};
+    static const char *const text =
+        F("%x: tensor<3x@Ax@Bx@T>, %y: tensor<5x@Ax@Bx@T>, %r: tensor<@Ax@T>",
+          "tensor<3x@Bx@Ax@T>, tensor<3x@Nx@T>, tensor<@Ax3x@Bx@T>, tensor<3x@Bx@T>",
+          "%t = stablehlo.transpose %x, dims = [0, 2, 1] : (tensor<3x@Ax@Bx@T>) -> tensor<3x@Bx@Ax@T>\n"
+          "%s = stablehlo.slice %y [1:4, 0:@A, 0:@B] : (tensor<5x@Ax@Bx@T>) -> tensor<3x@Ax@Bx@T>\n"
+          "%u = stablehlo.transpose %s, dims = [0, 2, 1] : (tensor<3x@Ax@Bx@T>) -> tensor<3x@Bx@Ax@T>\n"
+          "%v = stablehlo.reverse %u, dims = [1, 2] : tensor<3x@Bx@Ax@T>\n"
+          "%b = stablehlo.broadcast_in_dim %r, dims = [2] : (tensor<@Ax@T>) -> tensor<3x@Bx@Ax@T>\n"
+          "%0 = stablehlo.add %t, %v : tensor<3x@Bx@Ax@T>\n%1 = stablehlo.subtract %0, %u : tensor<3x@Bx@Ax@T>\n"
+          "%2 = stablehlo.add %1, %b : tensor<3x@Bx@Ax@T>\n"
+          "%n = stablehlo.reshape %t : (tensor<3x@Bx@Ax@T>) -> tensor<3x@Nx@T>\n"
+          "%3 = stablehlo.negate %n : tensor<3x@Nx@T>\n"
+          "%k = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<3x@Ax@Bx@T>) -> tensor<@Ax3x@Bx@T>\n"
+          "%4 = stablehlo.add %k, %k : tensor<@Ax3x@Bx@T>\n"
+          "%z = stablehlo.constant dense<0> : tensor<@T>\n"
+          "%m = stablehlo.maximum %t, %u : tensor<3x@Bx@Ax@T>\n"
+          "%5 = stablehlo.reduce(%m init: %z) applies stablehlo.maximum across dimensions = [2] : (tensor<3x@Bx@Ax@T>, "
+          "tensor<@T>) -> tensor<3x@Bx@T>\n"
+          "return %2, %3, %4, %5 : tensor<3x@Bx@Ax@T>, tensor<3x@Nx@T>, tensor<@Ax3x@Bx@T>, tensor<3x@Bx@T>\n");
+    enum { ROOM = 8192 };
+    char *program = base_malloc(ROOM);
+    assert_non_null(program);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
+            char a[16], b[16], n[16], name[64];
+            snprintf(a, sizeof a, "%d", sides[s][0]);
+            snprintf(b, sizeof b, "%d", sides[s][1]);
+            snprintf(n, sizeof n, "%d", sides[s][0] * sides[s][1]);
+            snprintf(name, sizeof name, "%s x %s, %s", a, b, types[t]);
+            snprintf(program, ROOM, "%s", text);
+            replace_all(program, ROOM, "@A", a);
+            replace_all(program, ROOM, "@B", b);
+            replace_all(program, ROOM, "@N", n);
+            replace_all(program, ROOM, "dense<0>", types[t][0] == 'i' ? "dense<0>" : "dense<0.0>");
+            replace_all(program, ROOM, "@T", types[t]);
+            check(name, program, 0);
+        }
+    base_free(program);
+}
+
 int main(int argc, char **argv) {
     (void)argc;
     self = argv[0];
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_transposes),
+                                       cmocka_unit_test(test_read_transposes),
                                        cmocka_unit_test(other_instruction_sets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

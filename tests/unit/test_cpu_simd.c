@@ -70,6 +70,37 @@ static void functions_are_accurate(void **state) {
     }
 }
 
+/* Both coordinates from the floats themselves; zeros, infinities and NaN meet each other, bit for bit as C has it. */
+static void angles_are_accurate(void **state) {
+    (void)state;
+    enum { N = 4096, ROUNDS = 256 };
+    static float x[N], y[N], got[N];
+    static const float special[] = {0.0f, -0.0f, 1.0f, -1.0f, 3e38f, -2e-38f, INFINITY, -INFINITY, NAN};
+    const simd_ops *sets[] = {&simd_base, simd_get()};
+    for (uint64_t k = 0; k < 2 * ROUNDS; k++) {
+        for (size_t i = 0; i < N; i++) {
+            uint64_t bits = rng_bits(8, k / 2, i);
+            uint32_t low = (uint32_t)bits, high = (uint32_t)(bits >> 32), near = 0x3f800000u;
+            if (k / 2 % 2) low = near + low % (1u << 23), high = near + high % (1u << 23); /* angles of all octants */
+            memcpy(&x[i], &low, 4);
+            memcpy(&y[i], &high, 4);
+            if (k / 2 % 4 == 3) x[i] = bits & 2 ? -x[i] * 0.3f : x[i] * 0.3f, y[i] = bits & 4 ? -y[i] : y[i];
+            if (fabsf(x[i]) < 1.2e-38f) x[i] = 0;
+            if (fabsf(y[i]) < 1.2e-38f) y[i] = 0;
+            if (k < 2) x[i] = special[i / 9 % 9], y[i] = special[i % 9];
+        }
+        sets[k % 2]->ops[VPROG_ATAN2][VPROG_F32](got, y, x, NULL, N);
+        for (int i = 0; i < N; i++) {
+            double want = atan2((double)y[i], (double)x[i]);
+            if (isnan(want) ? isnan(got[i]) : fabs(want) < 1.2e-38 && want != 0) continue;
+            bool right = want == 0 ? got[i] == 0 : fabs((double)got[i] - want) <= 0.502 * ulp((float)want);
+            if (!right || !signbit(got[i]) != !signbit(want))
+                fail_msg("atan2(%.9g, %.9g) (%s) is %.9g, expected %.9g", (double)y[i], (double)x[i], sets[k % 2]->name,
+                         (double)got[i], want);
+        }
+    }
+}
+
 /* f64 against numbers of 64 bits' precision: from the least to the largest, and around 1, where log is small. */
 static void wide_functions_are_accurate(void **state) {
     (void)state;
@@ -502,6 +533,7 @@ static void narrow_floats_round_to_nearest_even(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(functions_are_accurate),
+                                       cmocka_unit_test(angles_are_accurate),
                                        cmocka_unit_test(wide_functions_are_accurate),
                                        cmocka_unit_test(products_of_complex_numbers),
                                        cmocka_unit_test(powers_are_accurate),

@@ -115,6 +115,9 @@ xt_status group_emit_window(cpu_builder *b, const ir_value *v);
 /* What fills v when it is read as an operand of a loop, without making it dense: its dense base must be there already.
  * False: read it dense. */
 bool build_window(cpu_builder *b, const ir_value *v, cpu_ref *out_base, view *out_view);
+/* The window that v is another name of, whose elements a loop may read in its place: they are the same in their order,
+ * if not in v's dims. v itself where there is none. */
+const ir_value *build_in_order(cpu_builder *b, const ir_value *v);
 /* Makes sure build_window or v's dense form will work without emitting anything. */
 xt_status build_prepare(cpu_builder *b, const ir_value *v);
 bool build_is_lazy(const ir_op *op); /* its result stays lazy: nothing runs until a reader needs it dense */

@@ -15,7 +15,8 @@ static uint32_t open_group(cpu_builder *b, const ir_value *v, const group *want)
 /* Makes what such a group reads from outside. */
 static xt_status prepare(cpu_builder *b, const ir_value *v, const group *want) {
     cpu_ref ignored;
-    return want->feature && layout_is_image(v, want->like) ? layout_blocked(b, v, &ignored) : build_prepare(b, v);
+    return want->feature && layout_is_image(v, want->like) ? layout_blocked(b, v, &ignored)
+                                                           : build_prepare(b, want->feature ? v : build_in_order(b, v));
 }
 
 static xt_status merge(cpu_builder *b, uint32_t into, uint32_t from) {

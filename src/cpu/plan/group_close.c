@@ -43,7 +43,7 @@ xt_status loop_read_value(cpu_builder *b, loop_reads *r, const ir_value *v, vpro
     size_t elem = xt_dtype_size(v->type->dtype);
     vprog_type ignored;
     const void *splat = cpu_build_splat(b, v);
-    const ir_value *root = loop_strip_aliases(v);
+    const ir_value *root = loop_strip_aliases(v), *seen = r->blocked ? v : build_in_order(b, v);
     cpu_ref ref;
     view w;
     *out = (vprog_source){.elem = (uint32_t)elem};
@@ -62,9 +62,10 @@ xt_status loop_read_value(cpu_builder *b, loop_reads *r, const ir_value *v, vpro
     if (r->blocked && layout_is_image(v, r->blocked->type)) {
         XT_TRY(layout_blocked(b, v, &ref));
         out->kind = VPROG_DIRECT;
-    } else if (build_window(b, v, &ref, &w)) {
+    } else if (build_window(b, seen, &ref, &w)) {
         if (r->blocked) w = layout_blocked_view(&w, layout_feature(b, r->blocked));
         window_source(r, &w, out);
+        v = seen;
     } else {
         XT_TRY(cpu_build_dense(b, v, &ref));
         out->kind = v->type->count == 1 && r->count != 1 ? VPROG_SCALAR : VPROG_DIRECT;

@@ -1,6 +1,7 @@
 /* Rematerialisation: values of an open group computed once more, by a vector program of their own, for a kernel that
  * reads them block by block. */
 #include "cpu/plan/group_int.h"
+#include "cpu/vector/move.h"
 
 static bool is_slow(const ir_op *op) {
     return op->code == OP_divide || op->code == OP_sqrt || op->code == OP_rsqrt || op->code == OP_power ||
@@ -59,6 +60,15 @@ static xt_status write_program(cpu_builder *b, uint32_t gi, const bool *needed, 
     return NULL;
 }
 
+/* Some of what is read lies across memory: gathered whole rows at a time, of which a kernel's blocks know nothing. */
+static bool reads_turned(const loop_reads *from) {
+    for (size_t i = 0; i < from->n; i++) {
+        const vprog_source *s = &from->reads[i].source;
+        if (s->kind == VPROG_STRIDED && cpu_is_turned(&s->v, s->elem)) return true;
+    }
+    return false;
+}
+
 xt_status group_rematerialise(cpu_builder *b, const ir_value *v, size_t ops, size_t slow, group_remat *out) {
     value_info *info = build_info(b, v);
     if (!info || info->state != VALUE_MEMBER) return NULL;
@@ -72,7 +82,7 @@ xt_status group_rematerialise(cpu_builder *b, const ir_value *v, size_t ops, siz
     size_t bytes = 0;
     xt_status s = needed ? NULL : status_oom(0, "a fused loop");
     if (s || !find_needed(b, g, v, ops, slow, needed)) goto done;
-    if ((s = write_program(b, gi, needed, &from, out, &p)) || !p) goto done;
+    if ((s = write_program(b, gi, needed, &from, out, &p)) || !p || reads_turned(&from)) goto done;
     for (size_t i = 0; i < from.n_in; i++) bytes += build_bytes_read(b, from.in[i], &from.refs[i]);
     if (v->uses > 1 && bytes > ir_type_bytes(v->type) + ir_type_bytes(v->type) / 4) goto done;
     vprog_builder *f = vprog_fork(p);

@@ -6,9 +6,23 @@
 
 #define SPLAT_KEPT_BYTES 4096 /* larger constants of one value are filled in by a thunk */
 
+/* A transpose is read where its operand lies, if what is next to each other there stays so by whole lines, or can be
+ * turned on its way to the loop that reads it. */
+static bool is_turned_near(const ir_op *op) {
+    enum { LINE = 64 };
+    const size_t elem = xt_dtype_size(op->out[0].type->dtype);
+    view dense, w;
+    vprog_type ignored;
+    if (!vprog_type_of_size(elem, &ignored) || !view_dense(op->in[0]->type, &dense) || !view_through(op, &dense, &w))
+        return false;
+    view_collapse(&w);
+    return w.n == 0 || (w.strides[w.n - 1] == 1 && w.dims[w.n - 1] * (int64_t)elem >= LINE) ||
+           cpu_turned_block(&w, elem) > 0;
+}
+
 static bool is_window(const ir_op *op) {
     return op->code == OP_broadcast_in_dim || op->code == OP_broadcast || op->code == OP_slice ||
-           op->code == OP_reverse;
+           op->code == OP_reverse || (op->code == OP_transpose && is_turned_near(op));
 }
 
 static bool is_movable(const ir_type *t) {
@@ -40,13 +54,28 @@ const void *cpu_build_splat(cpu_builder *b, const ir_value *v) {
 bool build_window(cpu_builder *b, const ir_value *v, cpu_ref *out_base, view *out_view) {
     value_info *i = build_info(b, v);
     if (!i || !is_movable(v->type)) return false;
-    if (i->state == VALUE_LAZY && v->def && is_window(v->def)) {
+    const bool moved = i->has_ref && v->def && v->def->code == OP_transpose; /* for another reader */
+    if (i->state == VALUE_LAZY && !moved && v->def && is_window(v->def)) {
         view inner;
         if (build_window(b, v->def->in[0], out_base, &inner) && view_through(v->def, &inner, out_view)) return true;
     }
     if (!i->has_ref) return false;
     *out_base = i->ref;
     return view_dense(v->type, out_view);
+}
+
+const ir_value *build_in_order(cpu_builder *b, const ir_value *v) {
+    const ir_value *of = v;
+    for (const value_info *i = build_info(b, of); i && i->state == VALUE_LAZY && !i->has_ref; i = build_info(b, of)) {
+        if (is_window(of->def)) return of;
+        if (!build_is_alias(of->def)) break;
+        const ir_value *next = build_alias_of(of);
+        if (next->type->kind != IR_TENSOR || next->type->count != v->type->count ||
+            xt_dtype_size(next->type->dtype) != xt_dtype_size(v->type->dtype))
+            break;
+        of = next;
+    }
+    return v;
 }
 
 xt_status build_prepare(cpu_builder *b, const ir_value *v) {

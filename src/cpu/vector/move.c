@@ -4,96 +4,7 @@
 #include "cpu/vector/vprog.h"
 #include "ir/interp_int.h"
 
-/* Where the source is contiguous along another dim than the destination, squares of one cache line by as many are
- * moved, through a square of its own memory: each line of the source is read once and each of the destination written
- * once. Read in place, the lines of a matrix whose rows are a power of two apart (768, 3072) share one set of the
- * first-level cache and push each other out before their second element is wanted. */
-enum { LINE = 64, ABREAST = 4 /* squares side by side in the destination, before the next below */ };
-
-#if defined(__clang__)
-#define WHOLLY _Pragma("clang loop unroll(full)")
-#else
-#define WHOLLY _Pragma("GCC unroll 16")
-#endif
-/* Blocks of as many rows as a register of 16 bytes has elements are turned in registers: each stage interleaves the
- * rows of the upper half with those of the lower, and after log2(rows) of them a row's elements stand in a column. */
-typedef uint8_t row_uint8_t __attribute__((vector_size(16)));
-typedef uint16_t row_uint16_t __attribute__((vector_size(16)));
-typedef uint32_t row_uint32_t __attribute__((vector_size(16)));
-typedef uint64_t row_uint64_t __attribute__((vector_size(16)));
-#define LOW_uint8_t(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define HIGH_uint8_t(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#define LOW_uint16_t(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define HIGH_uint16_t(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#define LOW_uint32_t(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define HIGH_uint32_t(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
-#define LOW_uint64_t(a, b) __builtin_shufflevector(a, b, 0, 2)
-#define HIGH_uint64_t(a, b) __builtin_shufflevector(a, b, 1, 3)
-#define PAIR(T, i, half) w[2 * (i)] = LOW_##T(v[i], v[(i) + (half)]), w[2 * (i) + 1] = HIGH_##T(v[i], v[(i) + (half)]);
-#define PAIRS_2(T) PAIR(T, 0, 1)
-#define PAIRS_4(T) \
-    PAIR(T, 0, 2)  \
-    PAIR(T, 1, 2)
-#define PAIRS_8(T) \
-    PAIR(T, 0, 4)  \
-    PAIR(T, 1, 4)  \
-    PAIR(T, 2, 4)  \
-    PAIR(T, 3, 4)
-#define PAIRS_16(T) \
-    PAIR(T, 0, 8)   \
-    PAIR(T, 1, 8)   \
-    PAIR(T, 2, 8)   \
-    PAIR(T, 3, 8)   \
-    PAIR(T, 4, 8)   \
-    PAIR(T, 5, 8)   \
-    PAIR(T, 6, 8)   \
-    PAIR(T, 7, 8)
-
-/* dst[r][c] = square[c][r] */
-#define TURN(T, ROWS)                                                                                           \
-    static inline __attribute__((always_inline)) void interleave_##T(row_##T *w, const row_##T *v) {            \
-        PAIRS_##ROWS(T)                                                                                         \
-    }                                                                                                           \
-    static void turn_block_##T(T *dst, int64_t dst_row, const T *square) {                                      \
-        row_##T v[ROWS], w[ROWS];                                                                               \
-        WHOLLY for (int i = 0; i < ROWS; i++) memcpy(&v[i], square + i * (LINE / (int)sizeof(T)), sizeof v[i]); \
-        interleave_##T(w, v);                                                                                   \
-        if (ROWS >= 4) interleave_##T(v, w);                                                                    \
-        if (ROWS >= 8) interleave_##T(w, v);                                                                    \
-        if (ROWS == 16) interleave_##T(v, w);                                                                   \
-        const row_##T *turned = (ROWS & 10) != 0 ? w : v;                                                       \
-        WHOLLY for (int i = 0; i < ROWS; i++) memcpy(dst + i * dst_row, &turned[i], sizeof *turned);            \
-    }                                                                                                           \
-    static void turn_##T(T *dst, int64_t dst_row, const T *square) {                                            \
-        enum { SIDE = LINE / sizeof(T) };                                                                       \
-        for (int r = 0; r < SIDE; r += ROWS)                                                                    \
-            for (int c = 0; c < SIDE; c += ROWS)                                                                \
-                turn_block_##T(dst + r * dst_row + c, dst_row, square + c * SIDE + r);                          \
-    }
-TURN(uint8_t, 16)
-TURN(uint16_t, 8)
-TURN(uint32_t, 4)
-TURN(uint64_t, 2)
-
-#define TRANSPOSE(T)                                                                                                \
-    static void transpose_##T(T *dst, int64_t dst_row, const T *src, int64_t src_col, int64_t rows, int64_t cols) { \
-        enum { SIDE = LINE / sizeof(T) };                                                                           \
-        T square[SIDE * SIDE];                                                                                      \
-        int64_t r1 = rows - rows % SIDE, c1 = cols - cols % SIDE;                                                   \
-        for (int64_t block = 0; block < c1; block += SIDE * ABREAST)                                                \
-            for (int64_t r0 = 0; r0 < r1; r0 += SIDE)                                                               \
-                for (int64_t c0 = block; c0 < c1 && c0 < block + SIDE * ABREAST; c0 += SIDE) {                      \
-                    for (int c = 0; c < SIDE; c++) memcpy(square + c * SIDE, src + (c0 + c) * src_col + r0, LINE);  \
-                    turn_##T(dst + r0 * dst_row + c0, dst_row, square);                                             \
-                }                                                                                                   \
-        for (int64_t r = 0; r < rows; r++) /* what is left at the right and below */                                \
-            for (int64_t c = r < r1 ? c1 : 0; c < cols; c++) dst[r * dst_row + c] = src[c * src_col + r];           \
-    }
-TRANSPOSE(uint8_t)
-TRANSPOSE(uint16_t)
-TRANSPOSE(uint32_t)
-TRANSPOSE(uint64_t)
-
+enum { LINE = 64 };
 #define STRIDED(T)                                                                     \
     static void strided_##T(T *dst, int64_t ds, const T *src, int64_t ss, int64_t n) { \
         for (int64_t i = 0; i < n; i++) dst[i * ds] = src[i * ss];                     \
@@ -126,6 +37,43 @@ static void copy_row(size_t elem, char *dst, int64_t ds, const char *src, int64_
     case 8: strided_uint64_t((uint64_t *)dst, ds, (const uint64_t *)src, ss, n); break;
     default:
         for (int64_t i = 0; i < n; i++) memcpy(dst + i * ds * (int64_t)elem, src + i * ss * (int64_t)elem, elem);
+    }
+}
+
+static void turn_rows(size_t elem, char *dst, int64_t dst_row, const char *src, int64_t src_col, int64_t rows,
+                      int64_t cols) {
+    simd_get()->turn[elem == 8 ? 3 : elem / 2](dst, dst_row, src, src_col, rows, cols);
+}
+
+bool cpu_is_turned(const view *v, size_t elem) {
+    const int last = v->n - 1;
+    const int64_t line = LINE / (int64_t)elem;
+    return last > 0 && v->strides[last - 1] == 1 && v->strides[last] != 1 && v->strides[last] != 0 &&
+           v->dims[last - 1] >= line && v->dims[last] >= line;
+}
+
+int64_t cpu_turned_block(const view *v, size_t elem) {
+    enum { NEAR = 1 << 16, MOST = 1 << 17 /* bytes: of the second-level cache */, MOST_LINES = 4 };
+    if (elem > 8 || !cpu_is_turned(v, elem)) return 0;
+    const int64_t width = v->dims[v->n - 1], lines = NEAR / LINE / width;
+    if (width > MOST / LINE) return 0;
+    return (lines < 1 ? 1 : lines < MOST_LINES ? lines : MOST_LINES) * (LINE / (int64_t)elem) * width;
+}
+
+void cpu_gather_turned(size_t elem, void *dst, const void *src, const view *v, int64_t begin, int64_t n) {
+    const int last = v->n - 1;
+    const int64_t width = v->dims[last], step = v->strides[last], e = (int64_t)elem;
+    int64_t row = begin / width, within = begin % width;
+    for (char *d = dst; n > 0; within = 0) {
+        int64_t rest = row / v->dims[last - 1], at = row % v->dims[last - 1];
+        int64_t rows = v->dims[last - 1] - at, cols = width - within;
+        int64_t pos = v->offset + at + within * step;
+        for (int i = last - 2; i >= 0; rest /= v->dims[i--]) pos += rest % v->dims[i] * v->strides[i];
+        if (cols > n) cols = n;
+        if (cols < width) rows = 1;
+        if (rows > n / cols) rows = n / cols;
+        turn_rows(elem, d, width, (const char *)src + pos * e, step, rows, cols);
+        d += rows * cols * e, n -= rows * cols, row += rows;
     }
 }
 
@@ -171,12 +119,7 @@ static void move_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         }
         int64_t rows = m->dst.dims[r->row], cols = m->dst.dims[last], dr = m->dst.strides[r->row],
                 sc = m->src.strides[last];
-        switch (m->elem) {
-        case 1: transpose_uint8_t((uint8_t *)dst, dr, (const uint8_t *)src, sc, rows, cols); break;
-        case 2: transpose_uint16_t((uint16_t *)dst, dr, (const uint16_t *)src, sc, rows, cols); break;
-        case 4: transpose_uint32_t((uint32_t *)dst, dr, (const uint32_t *)src, sc, rows, cols); break;
-        default: transpose_uint64_t((uint64_t *)dst, dr, (const uint64_t *)src, sc, rows, cols); break;
-        }
+        turn_rows(m->elem, dst, dr, src, sc, rows, cols);
     }
 }
 

@@ -17,7 +17,14 @@ bool cpu_move_access(const cpu_move *m, const ir_value *value, uint32_t k, cpu_a
 void cpu_copy_run(const cpu_team *team, void *dst, const void *src, size_t bytes); /* memcpy by all threads */
 void cpu_clear_run(const cpu_team *team, void *dst, size_t bytes); /* zeros by all threads */
 void cpu_move_run(const cpu_team *team, const cpu_move *m, void *dst, const void *src);
-/* The same; what of dst's `count` elements it does not write gets `value`. */
+/* A collapsed view whose rows lie across memory, which is contiguous along the dim in front of the last. Its elements
+ * [begin, begin + n): as many rows at a time as a line of memory has elements, or each line is read anew for each. */
+bool cpu_is_turned(const view *v, size_t elem);
+void cpu_gather_turned(size_t elem, void *dst, const void *src, const view *v, int64_t begin, int64_t n);
+/* Of such a view, in elements: whole rows, as many as a loop should gather at a time; 0: it is no such view, or its
+ * rows are too long to be gathered near. */
+int64_t cpu_turned_block(const view *v, size_t elem);
+/* As cpu_move_run; what of dst's `count` elements it does not write gets `value`. */
 void cpu_pad_run(const cpu_team *team, const cpu_move *m, void *dst, const void *src, const void *value, int64_t count);
 /* n elements as another type, by all threads: dst, or src itself where the types are equal. */
 const char *cpu_converted(const cpu_team *team, xt_dtype from, const char *src, xt_dtype to, char *dst, int64_t n);

@@ -142,6 +142,8 @@ typedef struct simd_ops {
     bool (*mul_c64)(float *d, const float *a, const float *b, int64_t n);
     /* Elements [begin, begin + n) of a view of src, n > 0, by element size 1, 2, 4, 8: runs along the
      * last dim, the outer dims an odometer. */
+    /* dst[r * dst_row + c] = src[c * src_col + r], by the size of an element as gather */
+    void (*turn[4])(void *dst, int64_t dst_row, const void *src, int64_t src_col, int64_t rows, int64_t cols);
     void (*gather[4])(void *dst, const void *src, const view *v, int64_t begin, int64_t n);
     /* Writes elements [begin, begin + n) of each of `parts` arrays, whose first is src[k][0], where they go in dst:
      * `width` elements of each array in turn, again and again. */

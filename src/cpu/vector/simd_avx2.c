@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #define SIMD_F16C
+#define SIMD_LANES 2
 #define SIMD_NAME simd_avx2
 #define SIMD_TEXT "avx2"
 #if defined(__clang__)

@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #define SIMD_F16C
+#define SIMD_LANES 4
 #define SIMD_NAME simd_avx512
 #define SIMD_TEXT "avx512"
 #if defined(__clang__)

@@ -1,6 +1,7 @@
 /* Building vector programs. Registers are given by a linear scan over the straight-line program; two registers never
  * share memory while both are alive, and a register only changes its element size when it is given anew. */
 #include "cpu/vector/align.h"
+#include "cpu/vector/move.h"
 #include "cpu/vector/vprog_int.h"
 
 bool vprog_type_of(xt_dtype d, vprog_type *out) {
@@ -436,6 +437,19 @@ static int64_t clamp_block(int64_t units) {
     return block < 256 ? 256 : block > 4096 ? 4096 : block;
 }
 
+/* The same where rows are gathered across memory: whole ones, and as many as a line of memory has elements. Sources of
+ * other rows than the first's are gathered as well as that goes. */
+static int64_t block_of(const vprog *t, int64_t units) {
+    enum { MOST_BYTES = 1 << 18 };
+    for (size_t i = 0; i < t->n_sources; i++) {
+        const vprog_source *s = &t->sources[i];
+        const int64_t block = s->kind == VPROG_STRIDED ? cpu_turned_block(&s->v, s->elem) : 0;
+        const bool fits = block * units <= MOST_BYTES && (t->row == 0 || block / t->row <= MOST_ROWS - 2);
+        if (block && fits) return block;
+    }
+    return clamp_block(units);
+}
+
 /* Are the rows of b folded by t's code, whole or in parts that a block holds? */
 static bool folds(const vprog_builder *b, const vprog *t) {
     bool any = false;
@@ -489,8 +503,8 @@ xt_status vprog_finish(vprog_builder *b, size_t n_out, vprog **out, uint64_t *ou
     if (!vprog_choose_rows(&view_of, t, code)) goto oom;
     if (code && !vprog_find_segments(&view_of, t, last)) goto oom;
     if (!schedule(&view_of, t, &pool, last)) goto oom;
-    t->block = clamp_block(pool.units);
-    const int64_t lanes = t->block; /* of a register; a block is whole rows where they fit */
+    t->block = block_of(t, pool.units);
+    const int64_t lanes = (t->block + 63) / 64 * 64; /* of a register; a block is whole rows where they fit */
     if (t->row && t->row < t->block) t->block -= t->block % t->row;
     if (view_of.run) {
         t->fold = view_of.fold;

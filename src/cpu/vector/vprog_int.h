@@ -76,7 +76,7 @@ typedef struct vprog_ins {
     const segment *code;
     uint32_t d, x, y, z;
 } vprog_ins;
-enum { MOST_ROW_SOURCES = 16, SHORTEST_ROW = 64 };
+enum { MOST_ROW_SOURCES = 16, SHORTEST_ROW = 64, MOST_ROWS = 4096 / SHORTEST_ROW + 2 /* of a block */ };
 struct vprog {
     int64_t count, block, grain;
     int64_t row; /* elements of one; 0: no source is read by rows */

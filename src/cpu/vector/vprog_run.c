@@ -1,4 +1,5 @@
 /* Running a vector program: block by block, what stays the same for all blocks loaded once by each thread. */
+#include "cpu/vector/move.h"
 #include "cpu/vector/vprog_int.h"
 
 /* 32-bit numbers that step with each element: runs from 0 to size - 1. */
@@ -36,7 +37,10 @@ static void load_block(const vprog_source *s, void *dst, void *const *in, int64_
     }
     const void *src = s->kind == VPROG_SPLAT ? (const void *)s->splat : in[s->in];
     if (s->kind == VPROG_STRIDED) { /* never ROWS: those are read where they lie */
-        simd_get()->gather[vprog_size_class(s->elem)](dst, src, &s->v, begin, n);
+        if (cpu_is_turned(&s->v, s->elem))
+            cpu_gather_turned(s->elem, dst, src, &s->v, begin, n);
+        else
+            simd_get()->gather[vprog_size_class(s->elem)](dst, src, &s->v, begin, n);
         return;
     }
     if (s->kind == VPROG_SCALAR) src = (const char *)src + s->v.offset * (int64_t)s->elem;
@@ -62,7 +66,6 @@ static void *loc_at(const run_ctx *c, const vprog_loc *l, char *scratch, int64_t
 }
 
 /* --- rows --- */
-enum { MOST_ROWS = 4096 / SHORTEST_ROW + 2 };
 /* The rows that a block is made of: how many, how long, and where each begins in each source that is read by rows. */
 typedef struct block_rows {
     int64_t n, first, others, last; /* lengths; of one row alone the last */
