@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/sanitizers.h"
 #include "cpu/run/plan.h"
