@@ -477,14 +477,15 @@ def entry(function, exceptions, kinds, fields):
              f"{function.returns}{space}checked_{function.name}({text}) {{"]
     if function.returns != "xt_tensor":
         lines.append("    ENDING_CANCEL_LATER;")
-    lines.append("    ending_check();")
+    lines += ["    ending_check();", "    LAZY_FORGET_LEFT();"]
     name = function.called or f'"{function.shown}"'
     call = f"    const api_call *call = API_CALL({name}, {source});"
     if frees(function, kinds):
         p = function.parameters[0]
         lines += [call, f"    if (!api_may_free(call, HANDLE_{p.kind}, {p.name})) return;",
                   "    const void *before = handle_frees_from(call->returns_to);",
-                  f"    int mark = lazy_uses(\"{function.shown}\");", f"    lazy_use({p.name});",
+                  f"    int mark = lazy_uses(\"{function.shown}\", __builtin_frame_address(0));",
+                  f"    lazy_use({p.name});",
                   f"    ({function.name})({p.name});", "    lazy_used(mark);", "    handle_frees_from(before);", "}"]
         return "\n".join(lines)
     found = checks(function, exceptions, kinds, fields)
@@ -522,7 +523,7 @@ def entry(function, exceptions, kinds, fields):
     result, void = f"({function.name})({names})", function.returns == "void"
     used, named = uses(function, exceptions, kinds), begins_iterations(function, exceptions)
     if used is not None:
-        lines.append(f"    int mark = lazy_uses(\"{function.shown}\");")
+        lines.append(f"    int mark = lazy_uses(\"{function.shown}\", __builtin_frame_address(0));")
         lines += [f"    lazy_use({name});" for name in used]
     if named:
         lines.append(f"    const lazy_calling outer = lazy_calling_begin({function.called or 'NULL'}, src);")
