@@ -29,6 +29,7 @@ class Parameter:
         self.options = re.match(r"xt_\w+_opts \w+$", self.text) is not None
         self.integer = re.match(r"(int|int64_t|size_t) \w+$", self.text) is not None
         self.words = [] # (enum, field) of options that are one of some words
+        self.held = [] # (kind, field) of options that are handles
         self.sized = None # (condition, size, type): it says how large a struct of the caller's is
         self.unread = [] # Unread of its options
 
@@ -210,6 +211,12 @@ def read_worded(folder, words):
     return out
 
 
+def read_held(folder, kinds):
+    """{struct of options: [(kind, field)]}: options that are handles."""
+    return {name: [(kind, field) for kind, field in re.findall(r"^\s*(?:const )?xt_(\w+) \*(\w+);", body, flags=re.M)
+                   if kind in kinds] for name, body, _ in structs_of_options(folder)}
+
+
 class Field:
     """One option: its type, how many there are of it (0: it is no list), and its default."""
     def __init__(self, kind, places, default):
@@ -356,7 +363,8 @@ class Exceptions:
 
 
 def option_checks(function, fields):
-    """(condition, status, option) for each option that is one of some words, or that the function does not read."""
+    """(condition, status, option) for each option that is one of some words, or a handle, or that the function does not
+    read."""
     out = []
     for p in function.parameters:
         for enum, field in p.words:
@@ -364,6 +372,10 @@ def option_checks(function, fields):
             out.append((f"(unsigned){p.name}.{field} > {enum.words[-1]}",
                         f'api_bad_word(call, "{field}", (int){p.name}.{field}, "{", ".join(known)}")',
                         f"{p.name}.{field}"))
+        for kind, field in p.held:
+            at = f"{p.name}.{field}"
+            out.append((f"api_bad_unless_null(HANDLE_{kind}, {at})",
+                        f'api_bad_handle(call, HANDLE_{kind}, {at}, ".{field}")', at))
         out += [row.check(p, fields[p.text.split(" ")[0]]) for row in p.unread]
     return out
 
@@ -559,9 +571,9 @@ def main():
     what, headers, exceptions, kinds = sys.argv[1], sys.argv[2], Exceptions(sys.argv[3]), sys.argv[4]
     kinds = re.findall(r"^HANDLE\((\w+),", pathlib.Path(kinds).read_text(), flags=re.M)
     functions = read_functions(headers)
-    worded = read_worded(headers, read_words(headers))
+    worded, held = read_worded(headers, read_words(headers)), read_held(headers, kinds)
     for p in (p for f in functions for p in f.parameters if p.options):
-        p.words = worded.get(p.text.split(" ")[0], [])
+        p.words, p.held = worded.get(p.text.split(" ")[0], []), held.get(p.text.split(" ")[0], [])
     exceptions.check(functions)
     read_sizes(headers, functions)
     fields = read_fields(headers)

@@ -91,6 +91,14 @@ static xt_plan *plan(void) {
     xt_status_free(s);
     return p;
 }
+static xt_status as_they_lie(void *user, const xt_epoch *e, int64_t *out) {
+    (void)user;
+    for (int64_t i = 0; i < e->count; i++) out[i] = i;
+    return NULL;
+}
+static xt_sampler *sampler(void) {
+    return xt_sampler_new(&(xt_sampler_desc){.count = 8, .order = as_they_lie});
+}
 static xt_loader *running_loader(void) { /* its threads are at work */
     xt_loader *l =
         xt_loader_new(xt_array_dataset(data, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, 8), .batch = 1, .workers = 3);
@@ -104,12 +112,12 @@ static xt_trainer *trainer_that_has_fitted(void) {
     xt_fit(t, &task, make_loader(), NULL);
     return t;
 }
-#define KINDS(row)                                                                                                   \
-    row(module, xt_module_new(net, NULL)) row(optimizer, xt_sgd(xt_module_new(net, NULL), .lr = 0.1))                \
-        row(loss_scaler, xt_loss_scaler_new()) row(dataset, xt_drawn_digits(4, 0)) row(loader, running_loader())     \
-            row(trainer, trainer_that_has_fitted()) row(running, xt_running_new(4)) row(step, xt_compile(double_of)) \
-                row(mesh, xt_mesh_new({"data", 0})) row(program, program()) row(recording, recording())              \
-                    row(plan, plan()) row(status, xt_status_new(XT_ABORTED, "one"))
+#define KINDS(row)                                                                                                \
+    row(module, xt_module_new(net, NULL)) row(optimizer, xt_sgd(xt_module_new(net, NULL), .lr = 0.1))             \
+        row(loss_scaler, xt_loss_scaler_new()) row(dataset, xt_drawn_digits(4, 0)) row(sampler, sampler())        \
+            row(loader, running_loader()) row(trainer, trainer_that_has_fitted()) row(running, xt_running_new(4)) \
+                row(step, xt_compile(double_of)) row(mesh, xt_mesh_new({"data", 0})) row(program, program())      \
+                    row(recording, recording()) row(plan, plan()) row(status, xt_status_new(XT_ABORTED, "one"))
 enum {
 #define NUMBER(kind, make) KIND_##kind,
     KINDS(NUMBER) KIND_COUNT,
