@@ -27,7 +27,7 @@ void checkpoint_folder_sweep(const char *folder); /* removes what processes that
 /* gives the file there, if any, the name last-v1.ckpt too, or the next that is free; told */
 xt_status checkpoint_keep_last(const char *last);
 /* a checkpoint beside it that is younger and further, told; base_free. NULL: none */
-char *checkpoint_after_last(const char *last);
+xt_status checkpoint_after_last(const char *last, char **out);
 
 /* the name of optimizer k's tensor in the file */
 void checkpoint_optimizer_key(int k, const char *name, char *out, size_t n);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/look.h"
 #include "base/saved.h"
 #include "coll/coll.h"
 #include "data/data.h"
@@ -300,18 +301,21 @@ static xt_status look_through(st_file *f, const char *path) {
 }
 
 /* The newest checkpoint of a folder, `but` left out under whatever name, that is whole; base_free. NULL: none. */
-static char *newest_whole(const char *folder, const char *but) {
+static xt_status newest_whole(const char *folder, const char *but, char **out) {
     char *best = NULL;
     struct timespec newest = {0};
     struct stat left_out;
-    bool leaves = but && stat(but, &left_out) == 0;
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) {
+    bool leaves = false;
+    DIR *d = NULL;
+    xt_status bad = but ? file_look(but, &left_out, &leaves) : NULL;
+    if (!bad) bad = file_look_into(folder, &d);
+    for (struct dirent *e; !bad && d && (e = readdir(d));) {
         size_t n = strlen(e->d_name);
         char *other = n > 5 && strcmp(e->d_name + n - 5, ".ckpt") == 0 ? path_join(folder, e->d_name) : NULL;
         struct stat st;
-        bool newer = other && stat(other, &st) == 0 &&
-                     !(leaves && st.st_ino == left_out.st_ino && st.st_dev == left_out.st_dev) &&
+        bool there = false;
+        if (other) bad = file_look(other, &st, &there);
+        bool newer = there && !(leaves && st.st_ino == left_out.st_ino && st.st_dev == left_out.st_dev) &&
                      (!best || st.st_mtim.tv_sec > newest.tv_sec ||
                       (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec > newest.tv_nsec));
         st_file *f = NULL;
@@ -327,14 +331,16 @@ static char *newest_whole(const char *folder, const char *but) {
         base_free(other);
     }
     if (d) closedir(d);
-    return best;
+    *out = best;
+    return bad;
 }
 
 /* A damaged file is refused by name; the newest other one beside it that is whole is offered. */
 static xt_status offer_another(xt_status damage, const char *path) {
     char *folder = base_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
     if (slash) *slash = 0;
-    char *best = folder ? newest_whole(slash ? folder : ".", path) : NULL;
+    char *best = NULL;
+    if (folder) xt_status_free(newest_whole(slash ? folder : ".", path, &best)); /* the damage is what is told */
     xt_status s = best ? status_new(XT_DATA_LOSS, NULL, "%s; the newest whole checkpoint beside it is %s: --resume %s",
                                     status_message(damage), best, best)
                        : NULL;
@@ -422,14 +428,25 @@ static xt_status find_on_rank_0(xt_trainer *t, const char *given, char **out) {
 static xt_status find_in_folder(const char *folder, char **out) {
     char *inner = path_join(folder, "checkpoints");
     const char *places[] = {folder, inner};
+    xt_status s = inner ? NULL : status_oom(strlen(folder), "a folder of checkpoints");
     *out = NULL;
-    for (size_t p = 0; p < 2 && !*out && inner; p++) {
+    for (size_t p = 0; !s && p < 2 && !*out; p++) {
         char *last = path_join(places[p], "last.ckpt");
-        char *newer = last && file_exists(last) ? checkpoint_after_last(last) : NULL;
-        *out = newer ? newer : last && file_exists(last) ? last : newest_whole(places[p], NULL);
-        if (*out != last) base_free(last);
+        struct stat st;
+        bool there = false;
+        s = last ? file_look(last, &st, &there) : status_oom(strlen(folder), "a checkpoint's name");
+        if (!s) s = there ? checkpoint_after_last(last, out) : newest_whole(places[p], NULL, out);
+        if (!s && there && !*out)
+            *out = last;
+        else
+            base_free(last);
+    }
+    if (s) {
+        base_free(*out);
+        *out = NULL;
     }
     base_free(inner);
+    if (s) return s;
     return *out ? NULL
                 : status_new(
                       XT_NOT_FOUND, NULL,
@@ -440,7 +457,9 @@ static xt_status find_in_folder(const char *folder, char **out) {
 static xt_status find_file(xt_trainer *t, const char *given, char **out) {
     if (strcmp(given, "last") == 0 || strcmp(given, "best") == 0) return find_on_rank_0(t, given, out);
     struct stat st;
-    if (stat(given, &st) == 0 && S_ISDIR(st.st_mode)) return find_in_folder(given, out);
+    bool there;
+    XT_TRY(file_look(given, &st, &there));
+    if (there && S_ISDIR(st.st_mode)) return find_in_folder(given, out);
     return (*out = base_strdup(given)) ? NULL : status_oom(strlen(given), given);
 }
 

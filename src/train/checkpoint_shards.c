@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/look.h"
 #include "base/private_file.h"
 #include "coll/coll.h"
 #include "format/safetensors.h"
@@ -75,7 +76,7 @@ xt_status shard_list(const shard_plan *p, str *out) {
 /* --- the last step of a save --- */
 
 static xt_status wait_for(const char *path, int rank, int64_t until) {
-    while (!file_exists(path)) {
+    while (file_is_missing(path)) {
         if (clock_ns() > until)
             return status_new(XT_DEADLINE_EXCEEDED, NULL,
                               "rank %d has not written its shard %s within the time limit (XT_TIMEOUT); shards need a "

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/look.h"
 #include "coll/coll.h"
 #include "lazy/mesh/mesh.h"
 #include "train/checkpoint.h"
@@ -121,7 +122,7 @@ static bool taken(const xt_trainer *t, const saver *m, const char *path, const c
     size_t i = 0;
     for (const saver *any; (any = next_saver(t, &i));)
         if (given_up(any, path)) return false;
-    return file_exists(path);
+    return !file_is_missing(path);
 }
 
 /* The writer has two files before it at most, so what left before the last few is gone. */
@@ -468,7 +469,7 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
         /* The run's folder may go, and the next fit has another. */
         xt_status s = checkpoint_wait(t);
         if (s) lazy_fail(s);
-        if (rmdir(m->dir) == 0 || !file_exists(m->dir)) {
+        if (rmdir(m->dir) == 0 || file_is_missing(m->dir)) {
             base_free(m->dir);
             m->dir = NULL;
         }
