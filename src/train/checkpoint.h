@@ -8,6 +8,7 @@
 #include "train/train_int.h"
 
 #define CHECKPOINT_CHECKSUM ST_SUMS /* a tensor, last in the file; its header's has where the run goes on */
+#define CHECKPOINT_HOLDS "holds" /* metadata: the names of its tensors, as a list in JSON */
 /* [ranks, rows, columns] f32: sums of logged values; metadata "log" names the rows */
 #define CHECKPOINT_LOG "xtrain:log"
 
@@ -42,6 +43,9 @@ xt_status snapshot_take_shard(xt_trainer *t, const shard_plan *p, snapshot **out
 snapshot *snapshot_new(void); /* NULL without memory */
 void snapshot_free(snapshot *s);
 void snapshot_note_rows(snapshot *s); /* rows made so far are in their files before the snapshot is in its own */
+typedef xt_status (*snapshot_tensor_fn)(void *user, const char *name, xt_tensor tensor);
+/* fn gets {0} for the tensor */
+xt_status snapshot_each_name(const snapshot *s, snapshot_tensor_fn fn, void *user);
 xt_status snapshot_add_tensor(snapshot *s, const char *name, xt_tensor tensor);
 xt_status snapshot_write_shard(const snapshot *s, const char *path);
 /* data: taken over, also on failure */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/look.h"
+#include "base/shown.h"
 #include "base/saved.h"
 #include "coll/coll.h"
 #include "data/data.h"
@@ -86,10 +87,34 @@ static xt_status read_meta(const st_file *f, const char *path, restored *r) {
     return NULL;
 }
 
+/* What it says that it holds. Those of earlier versions say nothing. */
+static xt_status check_holds(const st_file *f, const char *path) {
+    const char *text = st_get_meta(f, CHECKPOINT_HOLDS), *lost = NULL;
+    cJSON *names = text ? cJSON_Parse(text) : NULL;
+    const cJSON *one;
+    int n = 0;
+    cJSON_ArrayForEach(one, names) {
+        if (!cJSON_IsString(one) || st_find(f, one->valuestring)) continue;
+        if (!n++) lost = one->valuestring;
+    }
+    str shown = STR_INIT, others = STR_INIT;
+    if (lost) str_append_name(&shown, lost);
+    if (n > 1) str_printf(&others, " and %d more", n - 1);
+    xt_status s = n ? status_new(XT_DATA_LOSS, NULL,
+                                 "%s lacks the tensor %s%s, which the run has saved in it: the file is not whole; "
+                                 "nothing was loaded",
+                                 path, str_cstr(&shown), str_cstr(&others))
+                    : NULL;
+    str_free(&shown);
+    str_free(&others);
+    cJSON_Delete(names);
+    return s;
+}
+
 static xt_status check_sum(st_file *f, const char *path) {
     bool has;
     XT_TRY(st_check_sums(f, &has));
-    return has ? NULL
+    return has ? check_holds(f, path)
                : status_new(XT_DATA_LOSS, NULL,
                             "%s has no checksum; it is not a checkpoint of a trainer, or not a whole one", path);
 }
