@@ -149,9 +149,22 @@ static xt_status write_index(const st_set *w) {
     return s;
 }
 
+/* Shards take the places of an earlier set's one by one: its index goes first, so that nobody who comes meanwhile, or
+ * after this was killed, reads some of the one and some of the other. */
+static xt_status forget_index(const st_set *w) {
+    str path = STR_INIT;
+    str_printf(&path, "%s" ST_INDEX, w->path);
+    xt_status s = path.failed ? status_oom(64, w->path) : NULL;
+    if (!s && unlink(str_cstr(&path)) != 0 && errno != ENOENT)
+        s = status_errno("cannot remove the index of earlier shards,", str_cstr(&path));
+    str_free(&path);
+    return s;
+}
+
 xt_status st_set_commit(st_set *w) {
     xt_status s = open_parts(w);
     if (!s && w->given != w->n) s = status_new(XT_INTERNAL, NULL, "%s: not all tensors have data", w->path);
+    if (!s && w->n_parts > 1 && !rehearsal_on()) s = forget_index(w);
     for (size_t i = 0; i < w->n_parts && !s; i++) {
         st_writer *part = w->parts[i];
         w->parts[i] = NULL;

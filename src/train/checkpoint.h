@@ -24,7 +24,9 @@ void checkpoint_facts(const xt_trainer *t, checkpoint_fact out[FACT_COUNT]);
 bool checkpoint_rehearsed(const char *path);
 
 /* checkpoint_folder.c */
-void checkpoint_folder_sweep(const char *folder); /* removes what processes that are dead were writing */
+/* Removes what processes that are dead were writing. nobodys: the run that wrote there has ended, and this one goes on
+ * from it. */
+void checkpoint_folder_sweep(const char *folder, bool nobodys);
 /* gives the file there, if any, the name last-v1.ckpt too, or the next that is free; told */
 xt_status checkpoint_keep_last(const char *last);
 /* a checkpoint beside it that is younger and further, told; base_free. NULL: none */

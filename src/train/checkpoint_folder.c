@@ -14,13 +14,18 @@
 #include "train/checkpoint.h"
 #include "train/checkpoint_shards.h"
 
-void checkpoint_folder_sweep(const char *folder) {
+/* Of a checkpoint, its shards and their index. */
+static bool is_temporary(const char *name) {
+    const char *checkpoint = strstr(name, ".ckpt");
+    return checkpoint && strstr(checkpoint, ".tmp.");
+}
+
+void checkpoint_folder_sweep(const char *folder, bool nobodys) {
     int n = 0;
     DIR *d = rehearsal_skips() ? NULL : opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));)
-        n += strstr(e->d_name, ".ckpt.tmp.") && file_is_abandoned(dirfd(d), e->d_name) &&
-             unlinkat(dirfd(d), e->d_name, 0) == 0;
-    if (d) n += shards_sweep(dirfd(d));
+        n += is_temporary(e->d_name) && file_is_abandoned(dirfd(d), e->d_name) && unlinkat(dirfd(d), e->d_name, 0) == 0;
+    if (d) n += shards_sweep(dirfd(d), nobodys);
     if (d) closedir(d);
     if (n) log_msg(XT_SEV_INFO, "%s: %d unfinished checkpoint%s of a killed run removed", folder, n, n == 1 ? "" : "s");
 }

@@ -203,8 +203,9 @@ void shards_remove(int folder, const char *list) {
     map_free(named, NULL);
 }
 
-int shards_sweep(int folder) {
+int shards_sweep(int folder, bool nobodys) {
     int n = 0;
+    time_t before = time(NULL) - (nobodys ? 0 : OLD_S);
     DIR *d = open_folder(folder);
     map *named = map_new();
     if (d && named && named_stems(d, named)) {
@@ -213,7 +214,7 @@ int shards_sweep(int folder) {
             size_t stem = stem_of(e->d_name);
             struct stat st;
             bool old = stem && !map_get(named, e->d_name, stem) &&
-                       fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime + OLD_S < time(NULL);
+                       fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime <= before;
             n += old && remove_regular(folder, e->d_name);
         }
     }

@@ -246,7 +246,7 @@ const char *model_checkpoint_folder(const xt_trainer *t) {
 void model_checkpoint_sweep(const xt_trainer *t) {
     size_t i = 0;
     for (const saver *m; (m = next_saver(t, &i));)
-        if (m->dir) checkpoint_folder_sweep(m->dir);
+        if (m->dir) checkpoint_folder_sweep(m->dir, false);
 }
 
 /* A value that this fit has not logged judges no file: one that a validation may log yet, or would log if this fit had
@@ -409,7 +409,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     m->dir = m->o.dirpath ? base_strdup(m->o.dirpath)
                           : path_join(t->run_dir ? t->run_dir : train_runs_dir(t), "checkpoints");
     XT_TRY(m->dir ? file_make_dirs(m->dir, 0755) : status_oom(64, "the folder of checkpoints"));
-    checkpoint_folder_sweep(m->dir);
+    checkpoint_folder_sweep(m->dir, false);
     for (size_t i = 0; i < m->n; i++) m->files[i].stays = t->resumed_from && named_to_resume(t, m->files[i].path);
     return NULL;
 }
