@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,20 +36,25 @@ static bool has_values(const char *path) {
     FILE *f = is_file(path) ? fopen(path, "r") : NULL; /* opening a FIFO would wait */
     bool has = f && fgets(line, sizeof line, f) && fgets(line, sizeof line, f);
     if (f) fclose(f);
-    return has;
+    return has || (!f && is_file(path)); /* one that cannot be opened is not passed over: it is read, and says why */
 }
 
 /* A folder with metrics.csv, a run's folder, whose newest version with values counts, or a file: last, for a program
  * may have the name of its runs. */
-static bool find_csv(const char *run, char *out, size_t n) {
+enum { FOUND, NONE, TOLD /* it could not be looked for */ };
+static int find_csv(const char *run, char *out, size_t n) {
     const char *runs = getenv("XT_RUNS_DIR");
     char folder[2048];
     long newest = -1, full = -1;
     snprintf(out, n, "%s/metrics.csv", run);
-    if (is_file(out)) return true;
+    if (is_file(out)) return FOUND;
     for (int pass = 0; pass < 2; pass++) {
         snprintf(folder, sizeof folder, "%s%s%s", pass ? (runs && *runs ? runs : "runs") : "", pass ? "/" : "", run);
         DIR *d = opendir(folder);
+        if (!d && errno != ENOENT && errno != ENOTDIR) {
+            cli_fail("plot", "the folder %s cannot be read: %s", folder, strerror(errno));
+            return TOLD;
+        }
         for (struct dirent *e; d && (e = readdir(d));)
             if (strncmp(e->d_name, "version_", 8) == 0) {
                 long version = atol(e->d_name + 8);
@@ -62,10 +68,10 @@ static bool find_csv(const char *run, char *out, size_t n) {
             cli_fprintf(stderr, "xtrain plot: %s/version_%ld has no values; this is version_%ld\n", folder, newest,
                         full);
         snprintf(out, n, "%s/version_%ld/metrics.csv", folder, full >= 0 ? full : newest);
-        return true;
+        return FOUND;
     }
     snprintf(out, n, "%s", run);
-    return is_file(out);
+    return is_file(out) ? FOUND : NONE;
 }
 
 static bool add_point(curve *c, double x, double y) {
@@ -111,7 +117,7 @@ static void note_name(chart *c, const char *name) {
 static int read_csv(chart *c, const char *run, const char *path, const cli_list *names) {
     FILE *f = fopen(path, "r");
     char line[4096], name[1024];
-    if (!f) return cli_fail("plot", "%s cannot be read", path);
+    if (!f) return cli_fail("plot", "%s cannot be read: %s", path, strerror(errno));
     if (!fgets(line, sizeof line, f) || strncmp(line, "step,", 5) != 0) {
         fclose(f);
         return cli_fail(
@@ -131,10 +137,14 @@ static int read_csv(chart *c, const char *run, const char *path, const cli_list 
         snprintf(name, sizeof name, "%.*s", (int)n, p);
         note_name(c, name);
         curve *to = wanted(name, names) ? curve_of(c, run, name) : NULL;
-        if (to && !add_point(to, step, strtod(value + 1, NULL))) break;
+        if (to && !add_point(to, step, strtod(value + 1, NULL))) {
+            fclose(f);
+            return cli_fail("plot", "out of memory for the values of %s", path);
+        }
     }
+    int failed = ferror(f) ? errno : 0;
     fclose(f);
-    return 0;
+    return failed ? cli_fail("plot", "%s cannot be read: %s", path, strerror(failed)) : 0;
 }
 
 /* --- in the terminal: braille cells of 2 x 4 dots --- */
@@ -295,10 +305,10 @@ static int run(int argc, char **argv) {
     static chart c;
     for (int i = 0; i < runs.n && !code; i++) {
         char path[4096];
-        if (!find_csv(runs.items[i], path, sizeof path))
-            code = no_such_run(runs.items[i]);
-        else
-            code = read_csv(&c, runs.n > 1 ? runs.items[i] : "", path, &names);
+        int found = find_csv(runs.items[i], path, sizeof path);
+        code = found == TOLD   ? 1
+               : found == NONE ? no_such_run(runs.items[i])
+                               : read_csv(&c, runs.n > 1 ? runs.items[i] : "", path, &names);
     }
     if (!code) drop_twins(&c, &names);
     if (!code) code = draw(&c, output, &runs, &names);

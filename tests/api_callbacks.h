@@ -196,9 +196,13 @@ static int64_t bound_fn(void *user, int64_t i) {
     (void)user;
     return chance(40) ? pick_long() : i;
 }
-static xt_sampler pick_sampler(void) {
-    return (xt_sampler){
-        .count = pick_count(64), .order = one_in(8) ? NULL : order_fn, .bound = one_in(2) ? NULL : bound_fn};
+static const xt_sampler_desc *pick_sampler_desc(void) {
+    xt_sampler_desc *d = take(sizeof *d);
+    *d = (xt_sampler_desc){.struct_size = one_in(16) ? (size_t)pick_count(64) : sizeof *d,
+                           .count = pick_count(64),
+                           .order = one_in(8) ? NULL : order_fn,
+                           .bound = one_in(2) ? NULL : bound_fn};
+    return d;
 }
 static const xt_dataset_desc *pick_dataset_desc(void) {
     xt_dataset_desc *d = take(sizeof *d);

@@ -64,6 +64,7 @@ FUNCTIONS = {
 # Structs that a caller fills, and pointers to what a call fills.
 MADE = {
     "const xt_dataset_desc *": "pick_dataset_desc()", "const xt_stream_desc *": "pick_stream_desc()",
+    "const xt_sampler_desc *": "pick_sampler_desc()",
     "const xt_task *": "pick_task()", "const xt_callback_desc *": "pick_callback_desc()",
     "const xt_logger_desc *": "pick_logger_desc()", "const xt_axis *": "pick_axes()",
     "const xt_stage *": "pick_stages()", "const xt_array *": "pick_arrays()",
@@ -74,7 +75,7 @@ NUMBERS = {"int": "pick_int()", "int64_t": "pick_long()", "uint64_t": "(uint64_t
            "size_t": "(size_t)pick_count(64)", "double": "pick_double()", "float": "(float)pick_double()",
            "bool": "one_in(2)", "char": "(char)pick_int()", "xt_dtype": "pick_dtype()", "xt_tensor": "pick_tensor()",
            "xt_list": "pick_list()", "xt_spec": "pick_spec()", "xt_dist": "pick_dist()", "xt_metric": "pick_metric()",
-           "xt_sampler": "pick_sampler()", "xt_sparse": "pick_sparse()",
+           "xt_sparse": "pick_sparse()",
            "xt_rng_state": "(xt_rng_state){{1, 2, 3, 4}}"}
 COUNT = r"(n|n_\w+|count|max|size|bytes|rank|arg_size|parts)$"
 
@@ -116,6 +117,8 @@ def option_lines(struct, variable, structs):
         elif name == "struct_size":
             lines.append(f"    if (one_in(40)) {f} = (size_t)pick_count(64);")
             continue
+        elif stars == "*" and kind == "xt_sampler":
+            set_to = f"{f} = pick_handle(K_sampler, true)"
         elif stars and kind == "xt_scheduler":
             set_to = f"{f}[0] = pick_handle(K_scheduler, true), {f}[1] = pick_handle(K_scheduler, true)"
         elif stars:
@@ -203,8 +206,6 @@ def after(f):
         lines.append("    got_dist(result);")
     elif result == "xt_metric":
         lines.append("    got_metric(result);")
-    elif result == "xt_sampler": # no loader took it over
-        lines.append("    if (result.free_user) result.free_user(result.user);")
     elif result == "const char *":
         lines.append("    got_text(result);")
     for p in f["parameters"]:

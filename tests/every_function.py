@@ -20,6 +20,7 @@ MAKE = {
                   "xt_optimizer_free(owner)"),
     "loss_scaler": ("xt_loss_scaler_new()", "xt_loss_scaler_free(h)"),
     "dataset": ("xt_drawn_digits(4, 0)", "xt_dataset_free(h)"),
+    "sampler": ("xt_weighted_sampler(((double[]){1, 2}), 2)", "xt_sampler_free(h)"),
     "loader": ("xt_loader_new(xt_drawn_digits(4, 0), .batch = 1)", "xt_loader_free(h)"),
     "trainer": ("xt_trainer_new(.max_epochs = 1, .logger = XT_OFF)", "xt_trainer_free(h)"),
     "callback": ("xt_lr_monitor()",

@@ -29,6 +29,7 @@ class Parameter:
         self.options = re.match(r"xt_\w+_opts \w+$", self.text) is not None
         self.integer = re.match(r"(int|int64_t|size_t) \w+$", self.text) is not None
         self.words = [] # (enum, field) of options that are one of some words
+        self.held = [] # (kind, field) of options that are handles
         self.sized = None # (condition, size, type): it says how large a struct of the caller's is
         self.unread = [] # Unread of its options
 
@@ -210,6 +211,12 @@ def read_worded(folder, words):
     return out
 
 
+def read_held(folder, kinds):
+    """{struct of options: [(kind, field)]}: options that are handles."""
+    return {name: [(kind, field) for kind, field in re.findall(r"^\s*(?:const )?xt_(\w+) \*(\w+);", body, flags=re.M)
+                   if kind in kinds] for name, body, _ in structs_of_options(folder)}
+
+
 class Field:
     """One option: its type, how many there are of it (0: it is no list), and its default."""
     def __init__(self, kind, places, default):
@@ -356,7 +363,8 @@ class Exceptions:
 
 
 def option_checks(function, fields):
-    """(condition, status, option) for each option that is one of some words, or that the function does not read."""
+    """(condition, status, option) for each option that is one of some words, or a handle, or that the function does not
+    read."""
     out = []
     for p in function.parameters:
         for enum, field in p.words:
@@ -364,6 +372,10 @@ def option_checks(function, fields):
             out.append((f"(unsigned){p.name}.{field} > {enum.words[-1]}",
                         f'api_bad_word(call, "{field}", (int){p.name}.{field}, "{", ".join(known)}")',
                         f"{p.name}.{field}"))
+        for kind, field in p.held:
+            at = f"{p.name}.{field}"
+            out.append((f"api_bad_unless_null(HANDLE_{kind}, {at})",
+                        f'api_bad_handle(call, HANDLE_{kind}, {at}, ".{field}")', at))
         out += [row.check(p, fields[p.text.split(" ")[0]]) for row in p.unread]
     return out
 
@@ -477,14 +489,15 @@ def entry(function, exceptions, kinds, fields):
              f"{function.returns}{space}checked_{function.name}({text}) {{"]
     if function.returns != "xt_tensor":
         lines.append("    ENDING_CANCEL_LATER;")
-    lines.append("    ending_check();")
+    lines += ["    ending_check();", "    LAZY_FORGET_LEFT();"]
     name = function.called or f'"{function.shown}"'
     call = f"    const api_call *call = API_CALL({name}, {source});"
     if frees(function, kinds):
         p = function.parameters[0]
         lines += [call, f"    if (!api_may_free(call, HANDLE_{p.kind}, {p.name})) return;",
                   "    const void *before = handle_frees_from(call->returns_to);",
-                  f"    int mark = lazy_uses(\"{function.shown}\");", f"    lazy_use({p.name});",
+                  f"    int mark = lazy_uses(\"{function.shown}\", __builtin_frame_address(0));",
+                  f"    lazy_use({p.name});",
                   f"    ({function.name})({p.name});", "    lazy_used(mark);", "    handle_frees_from(before);", "}"]
         return "\n".join(lines)
     found = checks(function, exceptions, kinds, fields)
@@ -522,7 +535,7 @@ def entry(function, exceptions, kinds, fields):
     result, void = f"({function.name})({names})", function.returns == "void"
     used, named = uses(function, exceptions, kinds), begins_iterations(function, exceptions)
     if used is not None:
-        lines.append(f"    int mark = lazy_uses(\"{function.shown}\");")
+        lines.append(f"    int mark = lazy_uses(\"{function.shown}\", __builtin_frame_address(0));")
         lines += [f"    lazy_use({name});" for name in used]
     if named:
         lines.append(f"    const lazy_calling outer = lazy_calling_begin({function.called or 'NULL'}, src);")
@@ -558,9 +571,9 @@ def main():
     what, headers, exceptions, kinds = sys.argv[1], sys.argv[2], Exceptions(sys.argv[3]), sys.argv[4]
     kinds = re.findall(r"^HANDLE\((\w+),", pathlib.Path(kinds).read_text(), flags=re.M)
     functions = read_functions(headers)
-    worded = read_worded(headers, read_words(headers))
+    worded, held = read_worded(headers, read_words(headers)), read_held(headers, kinds)
     for p in (p for f in functions for p in f.parameters if p.options):
-        p.words = worded.get(p.text.split(" ")[0], [])
+        p.words, p.held = worded.get(p.text.split(" ")[0], []), held.get(p.text.split(" ")[0], [])
     exceptions.check(functions)
     read_sizes(headers, functions)
     fields = read_fields(headers)

@@ -256,10 +256,12 @@ typedef struct xt_stream_desc {
 XT_API xt_dataset *xt_stream_dataset_at(const xt_src *src, const xt_stream_desc *d);
 
 /* --- Samplers: which samples an epoch has, and in what order (torch.utils.data.Sampler), instead of .shuffle ---
- * A loader takes its sampler over, also when it fails, and with several ranks each computes the same order and reads
- * its share. One of one's own is a function that fills out[0 .. e->count - 1]:
+ * A sampler is yours: any number of loaders may use one, at once or one after the other, and with several ranks each
+ * computes the same order and reads its share. xt_sampler_free gives it back, and xt_finish those that are left; a
+ * loader that uses it keeps what it needs of it. One of one's own is a function that fills out[0 .. e->count - 1]:
  *     static xt_status mine(void *user, const xt_epoch *e, int64_t *out);
- *     xt_loader_new(ds, .batch = 32, .sampler = (xt_sampler){.count = 1000, .order = mine}) */
+ *     xt_sampler *s = xt_sampler_new(&(xt_sampler_desc){.count = 1000, .order = mine});
+ *     xt_loader_new(ds, .batch = 32, .sampler = s) */
 typedef struct xt_epoch {
     uint64_t seed; /* the loader's; xt_sample_uniform draws from it and the epoch */
     int64_t epoch; /* counts from 0 */
@@ -267,16 +269,24 @@ typedef struct xt_epoch {
     int64_t batch; /* samples of a batch, of all ranks together: so many in a row become one */
     int64_t parts; /* of which so many ranks (or parts of a mesh) read an equal run each, in their order */
 } xt_epoch;
-/* The order of an epoch, as a value: which samples it has, one after the other, and how long they are. */
-typedef struct xt_sampler {
-    int64_t count; /* samples of an epoch; 0: no sampler */
-    /* The dataset's indices, in order; on a loader's thread. An error travels to xt_next. */
-    xt_status (*order)(void *user, const xt_epoch *e, int64_t *out);
-    int64_t (*bound)(void *user, int64_t i); /* sample i is not longer; the batch's largest is b.longest. May be NULL */
-    void (*free_user)(void *user); /* may be NULL */
-    void *user;
-    int64_t (*length)(void *user, int64_t i); /* tokens of sample i, for b.tokens. May be NULL */
-} xt_sampler;
+/* The order of an epoch: which samples it has, one after the other, and how long they are. */
+typedef struct xt_sampler xt_sampler;
+/* One of one's own. Its functions run on loaders' threads, of several loaders at a time where several use it. */
+typedef struct xt_sampler_desc {
+    size_t struct_size XT_ZERO;
+    int64_t count XT_ZERO; /* samples of an epoch; at least 1 */
+    /* The dataset's indices, in order. An error travels to xt_next. */
+    xt_status (*order)(void *user, const xt_epoch *e, int64_t *out) XT_ZERO;
+    /* sample i is not longer; the batch's largest is b.longest. May be NULL */
+    int64_t (*bound)(void *user, int64_t i) XT_ZERO;
+    int64_t (*length)(void *user, int64_t i) XT_ZERO; /* tokens of sample i, for b.tokens. May be NULL */
+    void (*free_user)(void *user) XT_ZERO; /* when neither you nor a loader needs it any more; may be NULL */
+    void *user XT_ZERO;
+} xt_sampler_desc;
+/* xt_sampler_new(&desc): the struct is copied. NULL after an error, and then `user` is the caller's still. */
+#define xt_sampler_new(...) xt_sampler_new_at(XT_HERE, __VA_ARGS__)
+XT_API xt_sampler *xt_sampler_new_at(const xt_src *src, const xt_sampler_desc *d);
+XT_API void xt_sampler_free(xt_sampler *s); /* NULL is allowed */
 /* WeightedRandomSampler: sample i is drawn with probability weights[i] / their sum. Weights are copied. */
 #define XT_DEFAULTS_xt_weighted_sampler_opts(is) is(count, -1) is(replacement, XT_ON)
 XT_DEFAULTS_OF(xt_weighted_sampler_opts)
@@ -285,22 +295,22 @@ typedef struct XT_OPTIONS_ xt_weighted_sampler_opts {
     int64_t count XT_IS(xt_weighted_sampler_opts, count); /* draws of an epoch; -1 = as many as there are weights */
     xt_switch replacement XT_IS(xt_weighted_sampler_opts, replacement); /* default on; off: no sample twice an epoch */
 } xt_weighted_sampler_opts;
-/* xt_weighted_sampler(weights, n, .count = 1000). A mistake gives {0} and leaves its error pending, as below. */
+/* xt_weighted_sampler(weights, n, .count = 1000). A mistake gives NULL and leaves its error pending, as below. */
 #define xt_weighted_sampler(weights, ...)                                           \
     (XT_GIVEN_(#__VA_ARGS__, "xt_weighted_sampler(weights, n, ...): n is missing"), \
      XT_WEIGHTED_SAMPLER_(weights, __VA_ARGS__, ))
 #define XT_WEIGHTED_SAMPLER_(weights, n, ...) \
     xt_weighted_sampler_opt(XT_HERE, weights, XT_NUMBER_(n), XT_OPTS(xt_weighted_sampler_opts, __VA_ARGS__))
-XT_API xt_sampler xt_weighted_sampler_opt(const xt_src *src, const double *weights, int64_t n,
-                                          xt_weighted_sampler_opts o);
+XT_API xt_sampler *xt_weighted_sampler_opt(const xt_src *src, const double *weights, int64_t n,
+                                           xt_weighted_sampler_opts o);
 /* Batches of samples of like length: sample i belongs to the first of the (ascending) boundaries that lengths[i] does
  * not exceed, and a batch's samples to one boundary, which is its b.longest; so a step that cuts its batch there has a
  * program for each boundary. Shuffled, samples and batches. What is left of a bucket fills up the next larger one.
  *     .sampler = xt_bucket_sampler(lengths, n, 3, (int64_t[]){16, 32, 64})
  *     xt_tensor x = xt_slice(b.x, 1, 0, b.longest); */
 #define xt_bucket_sampler(...) (XT_NO_DTYPE_(__VA_ARGS__), xt_bucket_sampler_at(XT_HERE, __VA_ARGS__))
-XT_API xt_sampler xt_bucket_sampler_at(const xt_src *src, const int64_t *lengths, int64_t n, int n_boundaries,
-                                       const int64_t *boundaries);
+XT_API xt_sampler *xt_bucket_sampler_at(const xt_src *src, const int64_t *lengths, int64_t n, int n_boundaries,
+                                        const int64_t *boundaries);
 
 /* Shards as WebDataset reads them: their order is drawn anew each epoch, they are dealt to the ranks in turn, and each
  * rank reads its own one after the other through a buffer of so many samples, out of which the next is drawn. What
@@ -317,7 +327,7 @@ typedef struct XT_OPTIONS_ xt_tar_sampler_opts {
 /* .sampler = xt_tar_sampler(ds, .buffer = 5000) */
 #define xt_tar_sampler(...) XT_TAR_SAMPLER_(__VA_ARGS__, )
 #define XT_TAR_SAMPLER_(d, ...) xt_tar_sampler_opt(XT_HERE, d, XT_OPTS(xt_tar_sampler_opts, __VA_ARGS__))
-XT_API xt_sampler xt_tar_sampler_opt(const xt_src *src, const xt_dataset *d, xt_tar_sampler_opts o);
+XT_API xt_sampler *xt_tar_sampler_opt(const xt_src *src, const xt_dataset *d, xt_tar_sampler_opts o);
 
 /* --- Loaders --- */
 #define XT_DEFAULTS_xt_loader_opts(is)                                                                            \
@@ -344,7 +354,7 @@ typedef struct XT_OPTIONS_ xt_loader_opts {
     /* default off; on: all samples are put on the device once, and each step picks its batch there (one device; random
      * transforms are drawn once); nothing is read ahead then, so .workers and .prefetch are errors beside it */
     xt_switch on_device XT_ZERO;
-    xt_sampler sampler XT_ZERO; /* which samples, and in what order; not together with .shuffle, and not for streams */
+    xt_sampler *sampler XT_ZERO; /* which samples, and in what order; not together with .shuffle, and not for streams */
     /* How many real tokens a sample has, of its host bytes (more: further fields): of its lengths, its loss mask, or
      * those that are no padding. They are summed in b.tokens. NULL: the sampler's lengths, or what the dataset knows.
      * On loader threads */

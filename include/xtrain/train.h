@@ -324,7 +324,7 @@ XT_API XT_CHECK int xt_predict_data_at(const xt_src *src, xt_trainer *t, const x
  * named NAME/dataloader_idx_K then, a row a loader. xt_trainer_val_index: K, in validation_step and its hooks. */
 XT_API void xt_trainer_add_val_loader(xt_trainer *t, xt_loader *l);
 XT_API int xt_trainer_val_index(const xt_trainer *t);
-/* xt_fit leaves t usable; xt_finish frees what is left */
+/* What its fits have made, a module and optimizers, stays behind it; xt_finish frees what is left, the trainer too */
 XT_API void xt_trainer_free(xt_trainer *t);
 XT_API void xt_trainer_stop(xt_trainer *t); /* after this batch; from any callback */
 /* of the fit or pass under way, else of the last one; borrowed, NULL before */

@@ -213,6 +213,11 @@ void log_raw(xt_severity sev, const char *text, size_t n);
 void log_hold(void);
 void log_release(void);
 bool log_in_sink(void); /* this thread is in the program's sink */
+/* What this thread has noted of functions of the program's that are under way: such a function may be left by longjmp
+ * or an exception. Where there is any, the next public function looks (lazy_forget_left_calls). */
+extern _Thread_local int frames_noted;
+/* A sink whose frames lie below `here`, the frame of a public function, has been left. */
+void log_forget_left(const char *here);
 bool log_to_terminal(void); /* messages go to stderr, and it is a terminal: a progress line may be repainted */
 void log_once(const char *key, xt_severity sev, const char *fmt, ...) BASE_PRINTF(3, 4);
 

@@ -2,7 +2,11 @@
 #include "base/cpus.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
+
+#include "base/base.h"
 
 /* OpenMP's own names for it, of whichever runtime there is. */
 typedef struct runtime {
@@ -41,7 +45,7 @@ int cpus_count(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
 }
 
-int cpus_start(pthread_t *out, void *(*fn)(void *), void *arg) {
+static int create(pthread_t *out, void *(*fn)(void *), void *arg) {
     cpu_set_t set;
     pthread_attr_t attr;
     if (!places_of_openmp(&set) || pthread_attr_init(&attr) != 0) return pthread_create(out, NULL, fn, arg);
@@ -49,6 +53,65 @@ int cpus_start(pthread_t *out, void *(*fn)(void *), void *arg) {
     error = pthread_create(out, error ? NULL : &attr, fn, arg);
     pthread_attr_destroy(&attr);
     return error;
+}
+
+/* What the threads that have not ended are for. Without a lock, which a fork could find held. */
+enum { PLACES = 256 };
+static _Atomic(const char *) at_work[PLACES];
+static atomic_int more_at_work;
+
+typedef struct beginning {
+    void *(*fn)(void *);
+    void *arg;
+    _Atomic(const char *) *place; /* NULL: one of more_at_work */
+} beginning;
+
+static _Atomic(const char *) *take_place(const char *what) {
+    for (int i = 0; i < PLACES; i++) {
+        const char *none = NULL;
+        if (!atomic_load_explicit(&at_work[i], memory_order_relaxed) &&
+            atomic_compare_exchange_strong(&at_work[i], &none, what))
+            return &at_work[i];
+    }
+    atomic_fetch_add(&more_at_work, 1);
+    return NULL;
+}
+
+static void give_place(void *place) {
+    if (place)
+        atomic_store((_Atomic(const char *) *)place, NULL);
+    else
+        atomic_fetch_sub(&more_at_work, 1);
+}
+
+static void *run(void *p) {
+    beginning b = *(beginning *)p;
+    void *result;
+    base_free(p);
+    pthread_cleanup_push(give_place, b.place); /* also where a function of the user's ends the thread */
+    result = b.fn(b.arg);
+    pthread_cleanup_pop(1);
+    return result;
+}
+
+int cpus_start(pthread_t *out, const char *what, void *(*fn)(void *), void *arg) {
+    beginning *b = base_malloc(sizeof *b);
+    if (!b) return ENOMEM;
+    *b = (beginning){fn, arg, take_place(what)};
+    _Atomic(const char *) *place = b->place; /* the thread frees b */
+    int error = create(out, run, b);
+    if (!error) return 0;
+    give_place(place);
+    base_free(b);
+    return error;
+}
+
+const char *cpus_at_work(void) {
+    for (int i = 0; i < PLACES; i++) {
+        const char *what = atomic_load(&at_work[i]);
+        if (what) return what;
+    }
+    return atomic_load(&more_at_work) ? "one of its threads" : NULL;
 }
 
 void cpus_unbind(void) {

@@ -10,8 +10,12 @@
 
 /* Those that the calling thread may use, or, where OpenMP has bound it, those of all its places. */
 int cpus_count(void);
-/* pthread_create of a thread that may use all of them. */
-int cpus_start(pthread_t *out, void *(*fn)(void *), void *arg);
+/* pthread_create of a thread that may use all of them. All of the library's threads are begun here. `what` says what it
+ * is for ("the thread that writes checkpoints"), and is not copied. */
+int cpus_start(pthread_t *out, const char *what, void *(*fn)(void *), void *arg);
+/* Of one that has not ended, what it is for; NULL: there is none. A forked process asks: such a thread is its parent's,
+ * and whoever waited for it here would wait for good. */
+const char *cpus_at_work(void);
 /* In front of exec: what is run next finds all of them. */
 void cpus_unbind(void);
 

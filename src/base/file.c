@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/look.h"
 #include "base/file_place.h"
 #include "base/private_file.h"
 #include "base/process.h"
@@ -375,10 +376,11 @@ static xt_status make_dir(const char *path, unsigned mode, bool *out_made) {
     *out_made = mkdir(path, (mode_t)mode) == 0;
     if (*out_made) return NULL;
     int e = errno;
-    if (stat(path, &st) == 0) {
-        if (S_ISDIR(st.st_mode)) return NULL;
+    bool there;
+    XT_TRY(file_look(path, &st, &there));
+    if (there && S_ISDIR(st.st_mode)) return NULL;
+    if (there)
         return status_new(XT_ALREADY_EXISTS, NULL, "cannot create the folder %s: a file of that name exists", path);
-    }
     errno = e;
     return status_errno("cannot create the folder", path);
 }
@@ -426,6 +428,38 @@ xt_status file_dump(const char *dir, const char *name, const void *p, size_t n) 
     if (!s) s = writer_open(path, &w);
     base_free(path);
     return s ? s : write_whole(w, p, n);
+}
+
+bool file_is_absent(int error) {
+    return error == ENOENT || error == ENOTDIR;
+}
+
+bool file_is_missing(const char *path) {
+    struct stat st;
+    return stat(path, &st) != 0 && file_is_absent(errno);
+}
+
+xt_status file_look(const char *path, struct stat *out, bool *out_there) {
+    *out_there = stat(path, out) == 0;
+    return *out_there || file_is_absent(errno) ? NULL : status_errno("cannot look at", path);
+}
+
+xt_status file_look_into(const char *folder, DIR **out) {
+    *out = opendir(folder);
+    return *out || file_is_absent(errno) ? NULL : status_errno("cannot look into the folder", folder);
+}
+
+xt_status file_read_at(int fd, const char *path, void *to, size_t n, int64_t at, size_t *out_got) {
+    size_t got = 0;
+    while (got < n) {
+        ssize_t k = pread(fd, (char *)to + got, n - got, (off_t)at + (off_t)got);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0) return status_errno("cannot read", path);
+        if (k == 0) break;
+        got += (size_t)k;
+    }
+    *out_got = got;
+    return NULL;
 }
 
 bool file_exists(const char *path) {

@@ -15,6 +15,8 @@ static pthread_mutex_t sink_lock = PTHREAD_MUTEX_INITIALIZER;
 static xt_sink_fn sink;
 static void *sink_user;
 static _Thread_local bool inside_sink;
+static _Thread_local const char *sink_frame; /* that it was called from */
+_Thread_local int frames_noted;
 
 /* A sink may put another in its place: its thread has the lock. */
 XT_API void xt_set_sink(xt_sink_fn fn, void *user) {
@@ -26,6 +28,16 @@ XT_API void xt_set_sink(xt_sink_fn fn, void *user) {
 
 bool log_in_sink(void) {
     return inside_sink;
+}
+
+static void sink_returned(void) {
+    inside_sink = false;
+    frames_noted--;
+    pthread_mutex_unlock(&sink_lock);
+}
+
+void log_forget_left(const char *here) {
+    if (inside_sink && here > sink_frame) sink_returned();
 }
 
 /* Read at each message: cheap beside the write, and a program may set the variable itself. */
@@ -117,12 +129,13 @@ static void pass_on(xt_severity sev, const char *text, size_t n) {
     } else {
         pthread_mutex_lock(&sink_lock);
         inside_sink = true;
+        sink_frame = __builtin_frame_address(0);
+        frames_noted++;
         if (sink)
             sink(sev, text, n, sink_user);
         else
             write_stderr(sev, text, n);
-        inside_sink = false;
-        pthread_mutex_unlock(&sink_lock);
+        sink_returned();
     }
 }
 

@@ -1,5 +1,6 @@
 /* CIFAR-10 and CIFAR-100 (Krizhevsky 2009), binary version: records of one label byte (CIFAR-100: coarse, then fine),
  * then 3072 bytes of a picture, channel by channel, row by row. */
+#include "base/look.h"
 #include "data/data.h"
 
 enum { PIXELS = 3 * 32 * 32, MOST_FILES = 5 };
@@ -67,7 +68,7 @@ static xt_status append(cifar *c, const char *path) {
 
 static char *find(const char *dir, const char *folder, const char *file) {
     char *path = path_join(dir, file);
-    if (path && file_exists(path)) return path;
+    if (path && !file_is_missing(path)) return path;
     base_free(path);
     char *inner = path_join(dir, folder);
     path = inner ? path_join(inner, file) : NULL;

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "base/look.h"
 #include "base/private_file.h"
 #include "data/data.h"
 
@@ -66,10 +67,10 @@ static xt_status fill(reader *r) {
         r->text = text;
         r->cap = cap;
     }
-    ssize_t n = pread(r->c->fd, r->text + r->end, PIECE, r->offset + (int64_t)r->end);
-    if (n < 0) return status_new(XT_UNKNOWN, NULL, "%s: %s", r->c->path, strerror(errno));
-    r->done = n == 0;
-    r->end += (size_t)n;
+    size_t n;
+    XT_TRY(file_read_at(r->c->fd, r->c->path, r->text + r->end, PIECE, r->offset + (int64_t)r->end, &n));
+    r->done = n < PIECE;
+    r->end += n;
     return NULL;
 }
 
@@ -228,8 +229,11 @@ static xt_status csv_get(void *user, int64_t i, void *x, void *y) {
     size_t n = (size_t)(c->rows[i + 1] - c->rows[i]);
     char *text = base_malloc(n + 1);
     if (!text) return status_oom(n + 1, "a row of a CSV file");
-    xt_status s = NULL;
-    if (pread(c->fd, text, n, c->rows[i]) != (ssize_t)n)
+    size_t got;
+    xt_status s = file_read_at(c->fd, c->path, text, n, c->rows[i], &got);
+    if (s)
+        s = status_context(s, "row %lld", (long long)i);
+    else if (got < n)
         s = status_new(XT_DATA_LOSS, NULL,
                        "%s: row %lld cannot be read; the file has become shorter since it was opened", c->path,
                        (long long)i);

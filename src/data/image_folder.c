@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 
+#include "base/look.h"
 #include "data/data.h"
 #include "format/image.h"
 
@@ -48,12 +49,14 @@ static int by_path(const void *a, const void *b) {
 }
 
 static xt_status list_classes(folder *f, const char *dir) {
-    DIR *d = opendir(dir);
-    if (!d) return status_new(XT_NOT_FOUND, NULL, "the folder %s cannot be read", dir);
+    DIR *d;
     xt_status s = NULL;
+    XT_TRY(file_look_into(dir, &d));
+    if (!d) return status_new(XT_NOT_FOUND, NULL, "there is no folder %s", dir);
     for (struct dirent *e; !s && (e = readdir(d));) {
         char *name = e->d_name[0] == '.' ? NULL : base_strdup(e->d_name), *path = name ? path_join(dir, name) : NULL;
-        DIR *inner = path ? opendir(path) : NULL;
+        DIR *inner = NULL;
+        if (path) s = file_look_into(path, &inner); /* a class that is left out would number the others anew */
         if (inner && !VEC_PUSH(f->classes, f->n_classes, f->cap_classes, name))
             s = status_oom(sizeof name, "the classes");
         else if (inner)
@@ -69,8 +72,9 @@ static xt_status list_classes(folder *f, const char *dir) {
 
 static xt_status list_files(folder *f, const char *dir, int64_t label) {
     char *path = path_join(dir, f->classes[label]);
-    DIR *d = path ? opendir(path) : NULL;
-    xt_status s = d ? NULL : status_new(XT_NOT_FOUND, NULL, "the folder of class %s cannot be read", f->classes[label]);
+    DIR *d = NULL;
+    xt_status s = path ? file_look_into(path, &d) : status_oom(strlen(dir), "a folder's name");
+    if (!s && !d) s = status_new(XT_NOT_FOUND, NULL, "the folder of class %s is there no more", f->classes[label]);
     for (struct dirent *e; !s && (e = readdir(d));) {
         if (e->d_name[0] == '.' || !image_is_name(e->d_name)) continue;
         image_file file = {path_join(path, e->d_name), label};

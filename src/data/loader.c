@@ -79,13 +79,10 @@ static const option_row rows[] = {
 };
 
 static xt_status check_sampler(const xt_dataset *ds, const xt_loader_opts *o) {
-    const xt_sampler *s = &o->sampler;
-    const char *why = s->count < 0                          ? "its count is negative"
-                      : s->count > 0 && !s->order           ? "it has no order function"
-                      : s->count == 0 && s->order           ? "its count is 0; say how many samples an epoch has"
-                      : s->count > 0 && ds->d.count < 0     ? "a stream has an order of its own"
-                      : s->count > 0 && o->shuffle == XT_ON ? "it says the order, so .shuffle = XT_ON cannot"
-                                                            : NULL;
+    const char *why = !o->sampler           ? NULL
+                      : ds->d.count < 0     ? "a stream has an order of its own"
+                      : o->shuffle == XT_ON ? "it says the order, so .shuffle = XT_ON cannot"
+                                            : NULL;
     return why ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: the sampler of %s: %s", ds->name, why) : NULL;
 }
 
@@ -102,7 +99,7 @@ static xt_status check_stream(const xt_dataset *ds, const xt_loader_opts *o, int
 
 /* Samples of an epoch; -1: a stream. */
 static int64_t samples_of(const xt_dataset *ds, const xt_loader_opts *o) {
-    return o->sampler.count ? o->sampler.count : ds->d.count;
+    return o->sampler ? o->sampler->of->d.count : ds->d.count;
 }
 
 static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, int64_t *out_batches) {
@@ -131,9 +128,8 @@ static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, i
                           "xt_loader_new: %s%s %s %lld sample%s, fewer than one batch of %lld on %lld rank%s; use a "
                           "smaller .batch, .pad_last = XT_ON "
                           "or .drop_last = XT_OFF",
-                          o->sampler.count ? "the sampler of " : "", ds->name, o->sampler.count ? "gives" : "has",
-                          (long long)count, count == 1 ? "" : "s", (long long)o->batch, (long long)ranks,
-                          ranks == 1 ? "" : "s");
+                          o->sampler ? "the sampler of " : "", ds->name, o->sampler ? "gives" : "has", (long long)count,
+                          count == 1 ? "" : "s", (long long)o->batch, (long long)ranks, ranks == 1 ? "" : "s");
     if (o->limit > 0 && (*out_batches < 0 || o->limit < *out_batches)) *out_batches = o->limit;
     return NULL;
 }
@@ -182,7 +178,6 @@ xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts given
     xt_status s = ds ? data_take(ds, "xt_loader_new")
                      : status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: the dataset is NULL");
     if (s) {
-        sampler_free(&o.sampler);
         lazy_fail(s);
         return NULL;
     }
@@ -192,7 +187,6 @@ xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts given
     s = check(ds, &o, ranks, &batches);
     xt_loader *l = s ? NULL : loader_new();
     if (!l) {
-        sampler_free(&o.sampler);
         data_fail(s, ds);
         return NULL;
     }
@@ -200,6 +194,8 @@ xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts given
     l->name = intern(ds->name);
     l->made = src_intern(src);
     l->o = o;
+    l->sampler = sampler_hold(o.sampler);
+    l->o.sampler = NULL;
     if (o.seed == XT_SEED_OF_RUN) l->o.seed = lazy_seed();
     l->count = samples_of(ds, &o);
     l->batches = batches;
@@ -237,7 +233,7 @@ void xt_loader_free(xt_loader *l) {
     lazy_disown(l);
     lazy_reset_forget(l);
     loader_stop(l);
-    sampler_free(&l->o.sampler);
+    sampler_let_go(l->sampler);
     data_drop(l->ds);
     base_free(l->kept);
     for (int k = 0; k < DATA_FIELDS; k++) {
@@ -509,7 +505,8 @@ void loader_set_sequential(xt_loader *l) {
     combined_each(l, loader_set_sequential);
     loader_stop(l);
     l->o.shuffle = XT_OFF;
-    sampler_free(&l->o.sampler);
+    sampler_let_go(l->sampler);
+    l->sampler = NULL;
 }
 
 xt_tensor xt_masked_mean_at(const xt_src *src, xt_tensor values, xt_tensor mask) {

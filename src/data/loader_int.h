@@ -15,6 +15,15 @@ typedef struct batch_order { /* the permutation of one epoch; counted: workers o
     int64_t at[];
 } batch_order;
 
+/* What a sampler is: counted, the program's handle and each loader that uses it. */
+typedef struct sampler {
+    xt_sampler_desc d;
+    _Atomic int owners;
+} sampler;
+struct xt_sampler {
+    sampler *of;
+};
+
 typedef struct ready { /* a batch on the device */
     device_buffer *fields[DATA_FIELDS], *mask;
     lazy_extremes *extremes[DATA_FIELDS]; /* of what may be labels; else NULL */
@@ -25,7 +34,8 @@ typedef struct ready { /* a batch on the device */
 
 struct xt_loader {
     xt_dataset *ds; /* NULL: a sample loader */
-    xt_loader_opts o;
+    xt_loader_opts o; /* without its sampler */
+    sampler *sampler; /* NULL: as they lie, or shuffled */
     const ir_type *types[DATA_FIELDS]; /* of a batch */
     int64_t count; /* samples of an epoch; -1: a stream */
     int64_t batches; /* per epoch; -1: a stream */
@@ -81,7 +91,10 @@ lazy_extremes *loader_extremes(const xt_loader *l, int k, const void *rows, int6
 xt_status loader_order(const xt_loader *l, int64_t epoch, int64_t *out);
 bool loader_ordered(const xt_loader *l); /* else samples come as they lie */
 int64_t loader_longest(const xt_loader *l, const int64_t *order, int64_t index); /* of a batch of all ranks */
-void sampler_free(xt_sampler *s);
+/* Of the library's own: takes d.user over, also when it fails. */
+xt_status sampler_make(xt_sampler_desc d, xt_sampler **out);
+sampler *sampler_hold(const xt_sampler *s); /* one owner more; NULL of NULL */
+void sampler_let_go(sampler *s); /* NULL is allowed */
 /* Adds the tokens of a sample (its host bytes: fields) to *total. */
 xt_status loader_count_tokens(const xt_loader *l, int64_t sample, void *const *fields, int64_t *total);
 

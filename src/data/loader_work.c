@@ -351,7 +351,8 @@ xt_status loader_start(xt_loader *l) {
     l->closed = false;
     counter_max(COUNTER_loader_workers, l->o.workers);
     int error = 0;
-    while (l->running < l->o.workers && !(error = cpus_start(&l->threads[l->running], work, l))) l->running++;
+    while (l->running < l->o.workers && !(error = cpus_start(&l->threads[l->running], "a thread of a loader", work, l)))
+        l->running++;
     return l->running ? NULL : status_no_thread(error, "the loader's thread");
 }
 

@@ -1,5 +1,6 @@
 /* MNIST from IDX files in the usual folders. Pixels become (p / 255 - 0.1307) / 0.3081, the mean and deviation of the
  * training set. */
+#include "base/look.h"
 #include "data/data.h"
 
 #include "format/idx.h"
@@ -40,7 +41,7 @@ static char *find(const char *dir, const char *set, const char *kind) {
                 snprintf(name, sizeof name, "%s%s-%s%sidx%c-ubyte%s", folders[f], set, kind, marks[d],
                          kind[0] == 'i' ? '3' : '1', ends[e]);
                 char *path = path_join(dir, name);
-                if (path && file_exists(path)) return path;
+                if (path && !file_is_missing(path)) return path;
                 base_free(path);
             }
     return NULL;

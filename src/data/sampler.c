@@ -3,24 +3,81 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/handle.h"
 #include "data/loader_int.h"
 
-void sampler_free(xt_sampler *s) {
+sampler *sampler_hold(const xt_sampler *s) {
+    if (!s) return NULL;
+    atomic_fetch_add(&s->of->owners, 1);
+    return s->of;
+}
+
+void sampler_let_go(sampler *s) {
+    if (!s || atomic_fetch_sub(&s->owners, 1) > 1) return;
     lazy_inside_fn call;
     lazy_enter(&call, "a sampler's free_user", NULL);
-    if (s->free_user) s->free_user(s->user);
+    if (s->d.free_user) s->d.free_user(s->d.user);
     lazy_leave(&call);
-    *s = (xt_sampler){0};
+    base_free(s);
+    live_add(LIVE_sampler, -1);
+}
+
+void xt_sampler_free(xt_sampler *s) {
+    if (!s) return;
+    sampler *of = s->of;
+    lazy_disown(s);
+    handle_free(s);
+    sampler_let_go(of);
+}
+
+static void free_sampler(void *s) {
+    xt_sampler_free(s);
+}
+
+/* NULL: memory has run out, and the user is the caller's still. */
+static xt_status make(const xt_sampler_desc *d, xt_sampler **out) {
+    xt_sampler *s = handle_new(HANDLE_sampler, sizeof *s);
+    sampler *of = base_malloc(sizeof *of);
+    if (!s || !of || !lazy_own(s, free_sampler)) {
+        base_free(of);
+        handle_free(s);
+        return status_oom(sizeof *of, "a sampler");
+    }
+    *of = (sampler){.d = *d, .owners = 1};
+    s->of = of;
+    live_add(LIVE_sampler, 1);
+    *out = s;
+    return NULL;
+}
+
+xt_status sampler_make(xt_sampler_desc d, xt_sampler **out) {
+    xt_status s = make(&d, out);
+    if (s) d.free_user(d.user);
+    return s;
+}
+
+xt_sampler *xt_sampler_new_at(const xt_src *src, const xt_sampler_desc *given) {
+    SRC_CALLED_FROM(src);
+    xt_sampler_desc d = {0};
+    xt_sampler *out = NULL;
+    if (given) memcpy(&d, given, given->struct_size && given->struct_size < sizeof d ? given->struct_size : sizeof d);
+    const char *why = !d.order      ? "an order function is needed"
+                      : d.count < 0 ? "the count is negative"
+                      : !d.count    ? "its count is 0; say how many samples an epoch has"
+                                    : NULL;
+    xt_status s = why ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_sampler_new: %s", why) : make(&d, &out);
+    if (s) lazy_fail(s);
+    return out;
 }
 
 bool loader_ordered(const xt_loader *l) {
-    return l->o.shuffle == XT_ON || l->o.sampler.count > 0;
+    return l->o.shuffle == XT_ON || l->sampler;
 }
 
 /* The user's function, which may draw. */
 static xt_status order(const xt_loader *l, int64_t epoch, int64_t *out) {
     const xt_epoch e = {l->o.seed, epoch, l->count, l->o.batch * l->parts, l->parts};
-    const xt_sampler *s = &l->o.sampler;
+    const xt_sampler_desc *s = &l->sampler->d;
     data_draw_begin(l->o.seed, epoch, -1);
     lazy_called call;
     lazy_call_begin(&call, "a sampler's order", l);
@@ -31,7 +88,7 @@ static xt_status order(const xt_loader *l, int64_t epoch, int64_t *out) {
 
 xt_status loader_order(const xt_loader *l, int64_t epoch, int64_t *out) {
     int64_t n = l->count;
-    if (l->o.sampler.count == 0) {
+    if (!l->sampler) {
         for (int64_t i = 0; i < n; i++) out[i] = i;
         if (l->o.shuffle == XT_ON) data_permute(out, n, l->o.seed, 0x73687566u + (uint64_t)epoch);
         return NULL;
@@ -49,7 +106,7 @@ xt_status loader_order(const xt_loader *l, int64_t epoch, int64_t *out) {
 }
 
 int64_t loader_longest(const xt_loader *l, const int64_t *order, int64_t index) {
-    const xt_sampler *s = &l->o.sampler;
+    const xt_sampler_desc *s = l->sampler ? &l->sampler->d : &(xt_sampler_desc){0};
     int64_t all = l->o.batch * l->parts, most = 0;
     for (int64_t i = index * all; s->bound && order && i < l->count && i < (index + 1) * all; i++) {
         lazy_inside_fn call;
@@ -63,13 +120,13 @@ int64_t loader_longest(const xt_loader *l, const int64_t *order, int64_t index) 
 
 xt_status loader_count_tokens(const xt_loader *l, int64_t sample, void *const *fields, int64_t *total) {
     int64_t n = l->ds->tokens;
-    bool asked = l->o.tokens || l->o.sampler.length;
+    bool asked = l->o.tokens || (l->sampler && l->sampler->d.length);
     lazy_inside_fn call;
     if (asked) lazy_enter(&call, "a loader's count of tokens", l);
     if (l->o.tokens)
         n = l->o.tokens(l->o.tokens_user, fields[0], fields[1], fields + 2);
     else if (asked)
-        n = l->o.sampler.length(l->o.sampler.user, sample);
+        n = l->sampler->d.length(l->sampler->d.user, sample);
     if (asked) lazy_leave(&call);
     if (n < 0)
         return status_new(XT_OUT_OF_RANGE, NULL, "%s: sample %lld is said to have %lld tokens", l->ds->name,
@@ -151,7 +208,7 @@ static xt_status sum_weights(weighted *w, const double *weights, int64_t *out_po
                : status_new(XT_INVALID_ARGUMENT, NULL, "xt_weighted_sampler: all %lld weights are 0", (long long)w->n);
 }
 
-static xt_status make_weighted(const double *weights, int64_t n, const xt_weighted_sampler_opts *o, xt_sampler *out) {
+static xt_status make_weighted(const double *weights, int64_t n, const xt_weighted_sampler_opts *o, xt_sampler **out) {
     size_t bytes;
     if (n < 1 || (o->count < 1 && o->count != -1) || !size_mul((size_t)n, sizeof(double), &bytes))
         return status_new(XT_INVALID_ARGUMENT, NULL,
@@ -169,16 +226,16 @@ static xt_status make_weighted(const double *weights, int64_t n, const xt_weight
             "xt_weighted_sampler: %lld draws of %lld samples with a weight above 0: without .replacement each "
             "is drawn once at most",
             (long long)count, (long long)possible);
-    if (s)
-        base_free(w);
-    else
-        *out = (xt_sampler){.count = count, .order = weighted_order, .free_user = base_free, .user = w};
+    if (!s)
+        return sampler_make(
+            (xt_sampler_desc){.count = count, .order = weighted_order, .free_user = base_free, .user = w}, out);
+    base_free(w);
     return s;
 }
 
-xt_sampler xt_weighted_sampler_opt(const xt_src *src, const double *weights, int64_t n, xt_weighted_sampler_opts o) {
+xt_sampler *xt_weighted_sampler_opt(const xt_src *src, const double *weights, int64_t n, xt_weighted_sampler_opts o) {
     SRC_CALLED_FROM(src);
-    xt_sampler out = {0};
+    xt_sampler *out = NULL;
     xt_status s = make_weighted(weights, n, &o, &out);
     if (s) lazy_fail(status_at(s, src));
     return out;
@@ -253,7 +310,7 @@ static xt_status put_in_buckets(buckets *b, const int64_t *lengths) {
 }
 
 static xt_status make_buckets(const int64_t *lengths, int64_t n, int n_boundaries, const int64_t *boundaries,
-                              xt_sampler *out) {
+                              xt_sampler **out) {
     size_t bytes;
     if (n < 1 || n_boundaries < 1 || !size_mul((size_t)n, sizeof *lengths, &bytes))
         return status_new(XT_INVALID_ARGUMENT, NULL,
@@ -270,22 +327,22 @@ static xt_status make_buckets(const int64_t *lengths, int64_t n, int n_boundarie
     memcpy(own, boundaries, (size_t)n_boundaries * sizeof *own);
     memcpy(b->bound + n, lengths, bytes);
     xt_status s = put_in_buckets(b, lengths);
-    if (s)
-        buckets_free(b);
-    else
-        *out = (xt_sampler){.count = n,
-                            .order = bucket_order,
-                            .bound = bound_of,
-                            .free_user = buckets_free,
-                            .user = b,
-                            .length = length_of};
+    if (!s)
+        return sampler_make((xt_sampler_desc){.count = n,
+                                              .order = bucket_order,
+                                              .bound = bound_of,
+                                              .length = length_of,
+                                              .free_user = buckets_free,
+                                              .user = b},
+                            out);
+    buckets_free(b);
     return s;
 }
 
-xt_sampler xt_bucket_sampler_at(const xt_src *src, const int64_t *lengths, int64_t n, int n_boundaries,
-                                const int64_t *boundaries) {
+xt_sampler *xt_bucket_sampler_at(const xt_src *src, const int64_t *lengths, int64_t n, int n_boundaries,
+                                 const int64_t *boundaries) {
     SRC_CALLED_FROM(src);
-    xt_sampler out = {0};
+    xt_sampler *out = NULL;
     xt_status s = make_buckets(lengths, n, n_boundaries, boundaries, &out);
     if (s) lazy_fail(status_at(s, src));
     return out;

@@ -93,7 +93,7 @@ static xt_status tar_order(void *user, const xt_epoch *e, int64_t *out) {
     return memory ? NULL : status_oom((size_t)o->buffer * 8, "the order of shards");
 }
 
-xt_sampler xt_tar_sampler_opt(const xt_src *src, const xt_dataset *d, xt_tar_sampler_opts given) {
+xt_sampler *xt_tar_sampler_opt(const xt_src *src, const xt_dataset *d, xt_tar_sampler_opts given) {
     SRC_CALLED_FROM(src);
     int64_t n = xt_tar_shards(d), samples = n ? tar_shard_first(d, n) : 0;
     xt_status s = NULL;
@@ -106,11 +106,13 @@ xt_sampler xt_tar_sampler_opt(const xt_src *src, const xt_dataset *d, xt_tar_sam
                        (long long)given.buffer);
     order_of_shards *o = s ? NULL : base_malloc(sizeof *o + ((size_t)n + 1) * sizeof *o->first);
     if (!s && !o) s = status_oom((size_t)n * sizeof *o->first, "a sampler");
-    if (s) {
-        lazy_fail(s);
-        return (xt_sampler){0};
+    xt_sampler *out = NULL;
+    if (!s) {
+        *o = (order_of_shards){n, given.buffer < samples ? given.buffer : samples, given.shuffle_shards != XT_OFF};
+        for (int64_t k = 0; k <= n; k++) o->first[k] = tar_shard_first(d, k);
+        s = sampler_make((xt_sampler_desc){.count = samples, .order = tar_order, .free_user = base_free, .user = o},
+                         &out);
     }
-    *o = (order_of_shards){n, given.buffer < samples ? given.buffer : samples, given.shuffle_shards != XT_OFF};
-    for (int64_t k = 0; k <= n; k++) o->first[k] = tar_shard_first(d, k);
-    return (xt_sampler){.count = samples, .order = tar_order, .free_user = base_free, .user = o};
+    if (s) lazy_fail(s);
+    return out;
 }

@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "base/look.h"
 #include "base/private_file.h"
 #include "data/data.h"
 
@@ -26,15 +27,11 @@ static void tokens_free(void *user) {
 }
 
 static xt_status read_at(const tokens *t, size_t at, char *to, size_t n) {
-    for (size_t done = 0; done < n;) {
-        ssize_t k = pread(t->fd, to + done, n - done, (off_t)(at + done));
-        if (k < 0 && errno == EINTR) continue;
-        if (k <= 0)
-            return status_new(XT_DATA_LOSS, NULL, "cannot read %s at byte %zu: %s", t->path, at + done,
-                              k < 0 ? strerror(errno) : "the file has become shorter");
-        done += (size_t)k;
-    }
-    return NULL;
+    size_t got;
+    XT_TRY(file_read_at(t->fd, t->path, to, n, (int64_t)at, &got));
+    return got == n ? NULL
+                    : status_new(XT_DATA_LOSS, NULL, "cannot read %s at byte %zu: the file has become shorter", t->path,
+                                 at + got);
 }
 
 static int64_t token_at(const char *p, xt_dtype dtype) {
@@ -92,9 +89,10 @@ static xt_status read_beside(tokens *t) {
     char *text = NULL;
     size_t n;
     str_printf(&name, "%s.json", t->path);
-    xt_status s = name.failed                          ? status_oom(strlen(t->path), "a path")
-                  : access(str_cstr(&name), F_OK) != 0 ? NULL
-                                                       : file_read_all(str_cstr(&name), &text, &n);
+    struct stat st;
+    bool there = false;
+    xt_status s = name.failed ? status_oom(strlen(t->path), "a path") : file_look(str_cstr(&name), &st, &there);
+    if (!s && there) s = file_read_all(str_cstr(&name), &text, &n);
     if (!s && text) {
         cJSON *json = cJSON_ParseWithLength(text, n);
         const char *dtype = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "dtype"));

@@ -36,6 +36,16 @@ static void place(str *t, src_id src) {
     str_printf(t, ", \"line\": %d", at->line);
 }
 
+/* A disk that is full takes a part, and only the next write says so. */
+static bool write_whole(int fd, const char *p, size_t n) {
+    while (n > 0) {
+        ssize_t k = write(fd, p, n);
+        if (k < 0 && errno != EINTR) return false;
+        if (k > 0) p += k, n -= (size_t)k;
+    }
+    return true;
+}
+
 static void write_line(const str *t) {
     const char *name = env_get("XT_EVENTS");
     char path[512];
@@ -45,7 +55,7 @@ static void write_line(const str *t) {
     xt_status s = file_output_target(path, &target);
     int fd = s ? -1 : file_open_output(target, O_CREAT | O_APPEND);
     if (fd < 0 && !s) s = file_output_failed(path);
-    if (fd < 0 || write(fd, t->data, t->len) < 0)
+    if (fd < 0 || !write_whole(fd, t->data, t->len))
         log_once("XT_EVENTS", XT_SEV_WARNING, "XT_EVENTS=%s cannot be written: %s", path,
                  s ? status_message(s) : strerror(errno));
     if (fd >= 0) close(fd);

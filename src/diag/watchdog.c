@@ -105,7 +105,7 @@ static void start(void) {
     pthread_mutex_lock(&dog.lock);
     if (!dog.running) {
         dog.stopping = false;
-        dog.running = cpus_start(&dog.thread, watch, NULL) == 0;
+        dog.running = cpus_start(&dog.thread, "the watchdog", watch, NULL) == 0;
     }
     pthread_mutex_unlock(&dog.lock);
 }

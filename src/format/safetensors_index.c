@@ -3,6 +3,7 @@
  * index's own folder, and each tensor must be in the shard that is named for it and in no other. */
 #include <sys/stat.h>
 
+#include "base/look.h"
 #include "base/private_file.h"
 #include "format/safetensors_int.h"
 
@@ -11,15 +12,21 @@ bool st_is_index(const char *path) {
     return n > k && strcmp(path + n - k, ST_INDEX) == 0;
 }
 
-char *st_in_folder(const char *dir) {
+xt_status st_in_folder(const char *dir, char **out) {
     static const char *const names[] = {"model.safetensors", "model.safetensors" ST_INDEX};
-    for (size_t i = 0; i < BASE_COUNT(names); i++) {
+    xt_status s = NULL;
+    *out = NULL;
+    for (size_t i = 0; !s && !*out && i < BASE_COUNT(names); i++) {
         struct stat st;
+        bool there = false;
         char *path = path_join(dir, names[i]);
-        if (path && stat(path, &st) == 0) return path;
-        base_free(path);
+        s = path ? file_look(path, &st, &there) : status_oom(strlen(dir), "a file's name");
+        if (there)
+            *out = path;
+        else
+            base_free(path);
     }
-    return NULL;
+    return s;
 }
 
 /* A name, not a way: neither a folder of another place nor a hidden file. */
@@ -54,12 +61,14 @@ static xt_status open_part(st_file *f, const char *tensor, const char *name, st_
                           f->path, tensor, name ? name : "");
     str path = STR_INIT;
     str_printf(&path, "%.*s%s", slash ? (int)(slash - f->path + 1) : 0, f->path, name);
-    xt_status s = path.failed ? status_oom(path.len, f->path) : NULL;
-    if (!s && !tensor && !file_exists(str_cstr(&path)))
+    struct stat st;
+    bool there = false;
+    xt_status s = path.failed ? status_oom(path.len, f->path) : file_look(str_cstr(&path), &st, &there);
+    if (!s && !tensor && !there)
         s = status_new(XT_NOT_FOUND, NULL,
                        "%s is not there, which holds a part of %s; shards go where their .ckpt file goes",
                        str_cstr(&path), f->path);
-    if (!s && !file_exists(str_cstr(&path)))
+    if (!s && !there)
         s = status_new(XT_NOT_FOUND, NULL,
                        "%s is not there, and %s says that tensor %.200s is in it; was the folder copied or downloaded "
                        "whole?",

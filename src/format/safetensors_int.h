@@ -35,8 +35,8 @@ enum { ST_SUMS_TEXT = 64 };
 bool st_is_index(const char *path);
 xt_status st_open_index(const char *path, st_file **out);
 xt_status st_open_shards(st_file *f, const char *list); /* those of f, whose own tensors are read */
-/* dir/model.safetensors, or its index where there is none; base_free. NULL: neither is there (or no memory). */
-char *st_in_folder(const char *dir);
+/* dir/model.safetensors, or its index where there is none; base_free. NULL, and no error: neither is there. */
+xt_status st_in_folder(const char *dir, char **out);
 
 const char *st_dtype_name(xt_dtype t); /* NULL when the format has none */
 xt_dtype st_dtype_from(const char *name); /* XT_DTYPE_NONE when unknown; NULL is unknown */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/look.h"
 #include "base/private_file.h"
 #include "format/safetensors_int.h"
 
@@ -117,17 +118,17 @@ static xt_status no_overlap(const st_file *f) {
     return s;
 }
 
-/* Fewer bytes than the file has had: the disk fails, or somebody has cut it since. */
-static xt_status cut_short(const st_file *f) {
-    return ferror(f->f)
-               ? status_errno("cannot read", f->path)
-               : status_new(XT_DATA_LOSS, NULL, "%s: it ends before the %llu bytes that it had when it was opened",
-                            f->path, (unsigned long long)f->size);
+static xt_status read_exactly(const st_file *f, uint64_t at, void *dst, size_t n) {
+    size_t got;
+    XT_TRY(file_read_at(fileno(f->f), f->path, dst, n, (int64_t)at, &got));
+    return got == n ? NULL
+                    : status_new(XT_DATA_LOSS, NULL, "%s: it ends before the %llu bytes that it had when it was opened",
+                                 f->path, (unsigned long long)f->size);
 }
 
 static xt_status parse_header(st_file *f) {
     unsigned char raw[8];
-    if (fread(raw, 1, 8, f->f) != 8) return cut_short(f);
+    XT_TRY(read_exactly(f, 0, raw, sizeof raw));
     uint64_t n = 0;
     for (int i = 7; i >= 0; i--) n = n << 8 | raw[i];
     if (n > MAX_HEADER || n > f->size - 8)
@@ -137,12 +138,15 @@ static xt_status parse_header(st_file *f) {
             (unsigned long long)n, (unsigned long long)f->size);
     char *text = base_malloc(n + 1);
     if (!text) return status_oom(n, f->path);
-    if (fread(text, 1, n, f->f) != n) {
+    xt_status s = read_exactly(f, 8, text, n);
+    if (s) {
         base_free(text);
-        return cut_short(f);
+        return s;
     }
     text[n] = 0;
+    errno = 0; /* the parser says nothing of memory; malloc does */
     f->json = cJSON_ParseWithLength(text, n);
+    bool memory = f->json || errno != ENOMEM;
     size_t said = n;
     while (said && text[said - 1] == ' ') said--;
     char *sums = strstr(text, ST_SUMS_BEGIN);
@@ -150,6 +154,7 @@ static xt_status parse_header(st_file *f) {
         memset(sums, '0', ST_SUMS_TEXT);
     f->header = hash_bytes(text, said, (hash128){0, 0});
     base_free(text);
+    if (!memory) return status_oom(n, f->path);
     if (!cJSON_IsObject(f->json))
         return status_new(XT_DATA_LOSS, NULL, "%s: the header (offset 8, %llu bytes) is no JSON object", f->path,
                           (unsigned long long)n);
@@ -176,15 +181,12 @@ xt_status st_open_fd(int fd, const char *path, st_file **out) {
         s = status_errno("cannot read", path);
         close(fd);
     }
-    if (!s && (fseeko(f->f, 0, SEEK_END) != 0 || ftello(f->f) < 0)) s = status_errno("cannot read", path);
     struct stat st;
-    if (!s && fstat(fd, &st) == 0) {
+    if (!s && fstat(fd, &st) != 0) s = status_errno("cannot look at", path);
+    if (!s) {
         f->changed[0] = (int64_t)st.st_mtim.tv_sec;
         f->changed[1] = (int64_t)st.st_mtim.tv_nsec;
-    }
-    if (!s) {
-        f->size = (uint64_t)ftello(f->f);
-        rewind(f->f);
+        f->size = (uint64_t)st.st_size;
         s = f->size < 8 ? status_new(XT_DATA_LOSS, NULL, "%s: %llu bytes are no safetensors file", path,
                                      (unsigned long long)f->size)
                         : parse_header(f);
@@ -200,9 +202,12 @@ xt_status st_open_fd(int fd, const char *path, st_file **out) {
 xt_status st_open(const char *path, st_file **out) {
     int fd;
     struct stat st;
+    bool there;
     *out = NULL;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        char *inside = st_in_folder(path);
+    XT_TRY(file_look(path, &st, &there));
+    if (there && S_ISDIR(st.st_mode)) {
+        char *inside;
+        XT_TRY(st_in_folder(path, &inside));
         xt_status s = inside ? st_open(inside, out) : NULL;
         base_free(inside);
         if (s || *out) return s;
@@ -243,9 +248,7 @@ xt_status st_read(st_file *f, const st_entry *e, void *dst, size_t n) {
     if (n != e->end - e->begin)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s has %llu bytes, %zu were asked for", f->path,
                           e->name, (unsigned long long)(e->end - e->begin), n);
-    const st_file *in = e->file;
-    if (fseeko(in->f, (off_t)e->begin, SEEK_SET) != 0) return status_errno("cannot read", in->path);
-    return fread(dst, 1, n, in->f) == n ? NULL : cut_short(in);
+    return read_exactly(e->file, e->begin, dst, n);
 }
 
 xt_status st_read_part(const st_entry *e, uint64_t at, void *dst, size_t n) {
@@ -253,14 +256,7 @@ xt_status st_read_part(const st_entry *e, uint64_t at, void *dst, size_t n) {
     if (at > e->end - e->begin || n > e->end - e->begin - at)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s has %llu bytes, %zu from %llu on were asked for",
                           in->path, e->name, (unsigned long long)(e->end - e->begin), n, (unsigned long long)at);
-    for (size_t done = 0; done < n;) {
-        ssize_t k = pread(fileno(in->f), (char *)dst + done, n - done, (off_t)(e->begin + at + done));
-        if (k < 0 && errno == EINTR) continue;
-        if (k < 0) return status_errno("cannot read", in->path);
-        if (k == 0) return cut_short(in);
-        done += (size_t)k;
-    }
-    return NULL;
+    return read_exactly(in, e->begin + at, dst, n);
 }
 
 xt_status st_check_unchanged(const st_entry *e) {

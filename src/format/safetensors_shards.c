@@ -1,5 +1,6 @@
 /* Writing weights as shards with an index. All shards lie under temporary names until the last byte is written, then
  * they and at last the index get theirs: a save that fails leaves what was there. */
+#include <errno.h>
 #include <unistd.h>
 
 #include "format/safetensors_int.h"
@@ -148,9 +149,22 @@ static xt_status write_index(const st_set *w) {
     return s;
 }
 
+/* Shards take the places of an earlier set's one by one: its index goes first, so that nobody who comes meanwhile, or
+ * after this was killed, reads some of the one and some of the other. */
+static xt_status forget_index(const st_set *w) {
+    str path = STR_INIT;
+    str_printf(&path, "%s" ST_INDEX, w->path);
+    xt_status s = path.failed ? status_oom(64, w->path) : NULL;
+    if (!s && unlink(str_cstr(&path)) != 0 && errno != ENOENT)
+        s = status_errno("cannot remove the index of earlier shards,", str_cstr(&path));
+    str_free(&path);
+    return s;
+}
+
 xt_status st_set_commit(st_set *w) {
     xt_status s = open_parts(w);
     if (!s && w->given != w->n) s = status_new(XT_INTERNAL, NULL, "%s: not all tensors have data", w->path);
+    if (!s && w->n_parts > 1 && !rehearsal_on()) s = forget_index(w);
     for (size_t i = 0; i < w->n_parts && !s; i++) {
         st_writer *part = w->parts[i];
         w->parts[i] = NULL;
@@ -159,7 +173,7 @@ xt_status st_set_commit(st_set *w) {
     if (!s && w->n_parts > 1 && !rehearsal_on()) {
         s = write_index(w);
         /* A reader of the folder would take it before the index. */
-        if (!s && file_exists(w->path) && unlink(w->path) != 0) s = status_errno("cannot remove", w->path);
+        if (!s && unlink(w->path) != 0 && errno != ENOENT) s = status_errno("cannot remove", w->path);
     }
     st_set_abandon(w);
     return s;

@@ -1,6 +1,7 @@
 /* Format: POSIX.1-1988 (ustar) and POSIX.1-2001 (pax), and what GNU tar adds ('L', numbers in base 256). */
 #include "format/tar.h"
 
+#include "base/look.h"
 #include "base/shown.h"
 
 #include <errno.h>
@@ -24,15 +25,11 @@ typedef struct reader {
 } reader;
 
 xt_status tar_read(const char *path, int fd, int64_t at, void *to, size_t n) {
-    for (size_t done = 0; done < n;) {
-        ssize_t k = pread(fd, (char *)to + done, n - done, (off_t)at + (off_t)done);
-        if (k < 0 && errno == EINTR) continue;
-        if (k <= 0)
-            return status_new(XT_DATA_LOSS, NULL, "cannot read %s at byte %lld: %s", path,
-                              (long long)at + (long long)done, k < 0 ? strerror(errno) : "the file has become shorter");
-        done += (size_t)k;
-    }
-    return NULL;
+    size_t got;
+    XT_TRY(file_read_at(fd, path, to, n, at, &got));
+    return got == n ? NULL
+                    : status_new(XT_DATA_LOSS, NULL, "cannot read %s at byte %lld: the file has become shorter", path,
+                                 (long long)at + (long long)got);
 }
 
 static xt_status damaged(const reader *r, const char *what) {

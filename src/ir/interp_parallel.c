@@ -309,7 +309,7 @@ xt_status interp_run_parallel(interp *c, const ir_op *op, const array *in, array
     pthread_mutex_init(&w.lock, NULL);
     pthread_cond_init(&w.changed, NULL);
     for (int error; started < n && !s; started++)
-        if ((error = cpus_start(&threads[started], run_process, &ps[started])) != 0) {
+        if ((error = cpus_start(&threads[started], "a thread of the interpreter", run_process, &ps[started])) != 0) {
             s = status_context(status_no_thread(error, "its thread"), "process %lld of %lld", (long long)started,
                                (long long)n);
             pthread_mutex_lock(&w.lock);

@@ -52,7 +52,13 @@ void lazy_enter(lazy_inside_fn *call, const char *what, const void *held);
 /* What a call of the program's uses until it returns, or is left by longjmp: functions of the user's that it calls may
  * not free it. The entries of such calls begin with lazy_uses and end with lazy_used; lazy_use adds to the innermost.
  */
-int lazy_uses(const char *call);
+int lazy_uses(const char *call, const char *frame); /* frame: of the entry */
+/* Where a public function begins. Calls of the library's whose frames lie below its own have been left, by longjmp or
+ * an exception out of a function of the program's: what they had switched is put back as it was before (gradients,
+ * autocast, whose line errors have, the step of random draws), and the sink is nobody's. */
+void lazy_forget_left_calls(const char *frame);
+#define LAZY_FORGET_LEFT() \
+    if (__builtin_expect(frames_noted != 0, false)) lazy_forget_left_calls(__builtin_frame_address(0))
 void lazy_use(const void *handle); /* NULL is allowed */
 void lazy_used(int mark); /* what lazy_uses gave */
 /* So many such calls are within each other that the stack of this thread may be nearly full, and it is. */
@@ -62,8 +68,10 @@ const char *lazy_in_use(void); /* the innermost such call of this thread, "xt_fi
 void lazy_enter_whole(lazy_inside_fn *call, const char *what);
 void lazy_leave(const lazy_inside_fn *call);
 bool lazy_in_whole(const xt_src *src, const char *what); /* refuses `what`, which ends a step, within one */
-/* NULL: this process may compute; it may not where it was forked from one whose device was open. `what` was asked for.
- */
+/* fn() before the device is closed: what is of it is given back, and what waits for it ends. Once per process */
+void lazy_at_device_close(void (*fn)(void));
+/* NULL: this process may compute; it may not where it was forked from one whose device was open, or in which a thread
+ * of the library's was at work. `what` was asked for. */
 xt_status lazy_forked(const char *what, const xt_src *src);
 bool lazy_is_forked(void); /* it may not */
 const char *lazy_inside(void); /* what the innermost is; NULL: none */

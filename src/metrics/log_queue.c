@@ -18,7 +18,8 @@ static struct {
     int under_way; /* asked for, not written */
     /* rows: ranks meet at each, so all write them in the order they were asked for */
     int64_t issued, served, written;
-    bool running;
+    bool running, ends; /* ends: with the device */
+    pthread_t thread;
     int64_t asked; /* values, in steps that have not ended */
     log_sink sinks[16];
     size_t n_sinks;
@@ -86,11 +87,14 @@ static void write_row(log_job *j) {
 static __thread bool on_logger;
 
 static void *serve(void *unused);
+static void end_with_device(void);
+static void watch_device(void) {
+    lazy_at_device_close(end_with_device);
+}
 static bool start(void) { /* under the lock */
-    pthread_t t;
-    if (cpus_start(&t, serve, NULL) != 0) return false;
-    pthread_detach(t);
-    return true;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_device);
+    return cpus_start(&lg.thread, "the thread that writes logs", serve, NULL) == 0;
 }
 
 static void over(log_job *j) { /* under the lock */
@@ -105,6 +109,7 @@ static void left(void *job) {
     pthread_mutex_lock(&lg.lock);
     lg.in_sinks -= in_sinks;
     in_sinks = 0;
+    pthread_detach(pthread_self()); /* nobody waits for it any more */
     lg.running = start();
     over(job);
     pthread_mutex_unlock(&lg.lock);
@@ -116,8 +121,9 @@ static void *serve(void *unused) {
     lazy_thread_is_ours();
     pthread_mutex_lock(&lg.lock);
     for (;;) {
-        while (!lg.head || (lg.head->number && lg.head->number != lg.served + 1))
+        while (lg.head ? lg.head->number && lg.head->number != lg.served + 1 : !lg.ends)
             pthread_cond_wait(&lg.changed, &lg.lock);
+        if (!lg.head) break;
         log_job *j = lg.head;
         if (j->number) lg.served = j->number;
         lg.head = j->next;
@@ -131,7 +137,21 @@ static void *serve(void *unused) {
         pthread_mutex_lock(&lg.lock);
         over(j);
     }
+    lg.running = lg.ends = false;
+    pthread_mutex_unlock(&lg.lock);
     return NULL;
+}
+
+/* What was waited for is written (log_drain). With a row that stays behind it stays, too. */
+static void end_with_device(void) {
+    if (on_logger || lazy_is_forked()) return;
+    pthread_mutex_lock(&lg.lock);
+    bool ends = lg.running && !lg.under_way && !lg.head;
+    pthread_t thread = lg.thread;
+    lg.ends = ends;
+    pthread_cond_broadcast(&lg.changed);
+    pthread_mutex_unlock(&lg.lock);
+    if (ends) pthread_join(thread, NULL);
 }
 
 void log_job_queue(log_job *j) {

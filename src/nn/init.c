@@ -73,7 +73,7 @@ static void draw_all(const char *name, const nn_recipe *r, uint64_t seed, int64_
     bool running[DRAW_THREADS] = {false};
     for (int64_t k = 0; k < pieces; k++) {
         d[k] = (draw){v, n * k / pieces, n * (k + 1) / pieces, width, seed, stream, *r};
-        running[k] = k > 0 && cpus_start(&threads[k], draw_piece, &d[k]) == 0;
+        running[k] = k > 0 && cpus_start(&threads[k], "a thread that draws parameters", draw_piece, &d[k]) == 0;
     }
     for (int64_t k = 0; k < pieces; k++)
         if (!running[k]) draw_piece(&d[k]);

@@ -88,24 +88,46 @@ void xt_module_free(xt_module *m) {
     base_free(r);
 }
 
+/* What is behind it would be cut in one place or another, and two names would be one. */
+enum { LONGEST_NAME = 900 };
+static xt_status too_long(const char *what, const char *name) {
+    size_t n = strlen(name);
+    return n <= LONGEST_NAME
+               ? NULL
+               : status_new(XT_INVALID_ARGUMENT, NULL,
+                            "%s %.40s...%s has %zu characters; at most %d are possible: give the modules in it shorter "
+                            "names, or nest them less",
+                            what, name, name + n - 20, n, LONGEST_NAME);
+}
+
+static xt_module *new_child(xt_module *m, const char *key) {
+    str path = STR_INIT;
+    str_printf(&path, "%s%s%s", m->path, *m->path ? "." : "", key);
+    xt_status s = path.failed ? status_oom(path.len, "a child module") : too_long("the module", str_cstr(&path));
+    xt_module *c = s ? NULL : module_new(m->root, m, str_cstr(&path), key);
+    if (!s && !c) s = status_oom(sizeof *c, "a child module");
+    if (s) lazy_fail(s);
+    str_free(&path);
+    return c;
+}
+
 xt_module *(xt_sub)(xt_module *m, const char *name, int index) {
     if (!m) return NULL;
-    char key[256], path[1024];
     if (!*name && index < 0) return m;
-    if (index >= 0 && !*name)
-        snprintf(key, sizeof key, "%d", index);
-    else if (index >= 0)
-        snprintf(key, sizeof key, "%s.%d", name, index);
+    char number[16] = "";
+    if (index >= 0) snprintf(number, sizeof number, "%s%d", *name ? "." : "", index);
+    size_t n = strlen(name);
+    xt_module *c = m->children;
+    while (c && !(strncmp(c->key, name, n) == 0 && strcmp(c->key + n, number) == 0)) c = c->next;
+    if (c) return c;
+    str key = STR_INIT;
+    str_printf(&key, "%s%s", name, number);
+    if (key.failed)
+        lazy_fail(status_oom(n, "a child module"));
     else
-        snprintf(key, sizeof key, "%s", name);
-    for (xt_module *c = m->children; c; c = c->next)
-        if (strcmp(c->key, key) == 0) return c;
-    snprintf(path, sizeof path, "%s%s%s", m->path, *m->path ? "." : "", key);
-    xt_module *c = module_new(m->root, m, path, key);
-    if (!c) {
-        lazy_fail(status_oom(sizeof *c, "a child module"));
-        return m;
-    }
+        c = new_child(m, str_cstr(&key));
+    str_free(&key);
+    if (!c) return m;
     c->next = m->children;
     m->children = c;
     return c;
@@ -257,6 +279,12 @@ bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer) {
     }
     char *full = nn_full_name(m, layer, "");
     if (!full) return false;
+    xt_status s = too_long("the layer", full);
+    if (s) {
+        lazy_fail(status_at(s, src));
+        base_free(full);
+        return false;
+    }
     uintptr_t before = (uintptr_t)map_get(m->root->called, full, strlen(full));
     if (begins_pass(m->root, src, before)) {
         before = 0;
@@ -445,6 +473,12 @@ static bool make_state(const xt_src *src, nn_root *r, const char *name, bool is_
     void *data;
     lazy_source from;
     bool frozen;
+    xt_status long_name = too_long("the tensor", name);
+    if (long_name) {
+        lazy_fail(status_at(long_name, src));
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "a tensor of the module could not be made");
+        return false;
+    }
     if (!st_may_be_called(name)) { /* said here, not at the first save, which would lose what was trained */
         *out = lazy_error(src, XT_INVALID_ARGUMENT,
                           "no tensor can be called %s: names of layers are UTF-8, as files of weights need them; "

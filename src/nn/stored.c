@@ -214,7 +214,8 @@ static xt_status read_pieces(const st_entry *e, bool turned, const ir_type *type
     xt_status first = NULL;
     for (int64_t k = 0; k < n; k++)
         p[k] = (piece){e, type->dtype, turned, all * k / n, all * (k + 1) / n, memory, NULL};
-    for (int64_t k = 1; k < n; k++) running[k] = cpus_start(&thread[k], read_piece, &p[k]) == 0;
+    for (int64_t k = 1; k < n; k++)
+        running[k] = cpus_start(&thread[k], "a thread that reads a file of weights", read_piece, &p[k]) == 0;
     for (int64_t k = 0; k < n; k++)
         if (!running[k]) read_piece(&p[k]);
     for (int64_t k = 0; k < n; k++) {

@@ -14,11 +14,36 @@ static xt_status write_waiting(void *user, const char *name, const ir_type *t, c
     return st_data(user, data, ir_type_bytes(t));
 }
 
+static xt_status count_waiting(void *user, const char *name, const ir_type *t, const void *data) {
+    (void)name, (void)t, (void)data;
+    ++*(int64_t *)user;
+    return NULL;
+}
+
+/* How many tensors there are: moments that a file has lost since would begin anew, as those of new layers do. */
+static xt_status note_count(const xt_optimizer *o, st_writer *w) {
+    char text[32];
+    int64_t n = xt_optimizer_tensors(o);
+    XT_TRY(optim_each_waiting(o, count_waiting, &n));
+    snprintf(text, sizeof text, "%lld", (long long)n);
+    return st_meta(w, "tensors", text);
+}
+
+static xt_status check_count(const st_file *f) {
+    int64_t n;
+    const char *text = st_get_meta(f, "tensors"); /* earlier versions wrote none */
+    if (!text || (parse_i64(text, &n) && n == (int64_t)st_count(f))) return NULL;
+    return status_new(XT_DATA_LOSS, NULL,
+                      "it holds %zu tensors of the %s that were saved in it: the file is not whole; nothing was loaded",
+                      st_count(f), text);
+}
+
 static xt_status write_all(const xt_optimizer *o, st_writer *w) {
     char *text = optim_state_text(o);
     xt_status s = text ? st_meta(w, "optimizer_state", text) : status_oom(64, "an optimizer's state");
     base_free(text);
     XT_TRY(s);
+    XT_TRY(note_count(o, w));
     XT_TRY(st_with_sums(w));
     int n = xt_optimizer_tensors(o);
     for (int i = 0; i < n; i++) {
@@ -72,6 +97,7 @@ xt_status xt_optimizer_load_at(const xt_src *src, xt_optimizer *o, const char *p
     const char *text = st_get_meta(f, "optimizer_state");
     bool has_sums;
     xt_status s = text ? st_check_sums(f, &has_sums) : status_new(XT_DATA_LOSS, NULL, "it holds no optimizer's state");
+    if (!s) s = check_count(f);
     if (!s) s = optim_state_load(o, text);
     for (size_t i = 0; i < st_count(f) && !s; i++) {
         const st_entry *e = st_at(f, i);

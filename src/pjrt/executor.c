@@ -91,7 +91,7 @@ void face_executor_missing(const PJRT_Device *d) {
 }
 
 xt_status face_executor_start(PJRT_Device *d) {
-    int rc = cpus_start(&d->executor, executor, d);
+    int rc = cpus_start(&d->executor, "the thread of a device", executor, d);
     d->started = rc == 0;
     char what[200];
     snprintf(what, sizeof what, "the thread of %s", d->description.text);

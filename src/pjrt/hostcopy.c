@@ -99,7 +99,8 @@ void face_copy_in(void *dst, const void *src, size_t n, bool dst_zero) {
         part[k] = (copying){(char *)dst + done, (const char *)src + done, k + 1 == parts || rest < each ? rest : each,
                             dst_zero};
     }
-    for (size_t k = 1; k < parts; k++) running[k] = part[k].n && cpus_start(&thread[k], copy_piece, &part[k]) == 0;
+    for (size_t k = 1; k < parts; k++)
+        running[k] = part[k].n && cpus_start(&thread[k], "a thread that copies to the host", copy_piece, &part[k]) == 0;
     for (size_t k = 0; k < parts; k++)
         if (!running[k]) copy_piece(&part[k]);
     for (size_t k = 1; k < parts; k++)

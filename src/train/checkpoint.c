@@ -142,7 +142,7 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
 }
 
 /* Every tensor of a checkpoint, in the same order on every rank. */
-typedef xt_status (*tensor_fn)(void *user, const char *name, xt_tensor tensor);
+typedef snapshot_tensor_fn tensor_fn;
 
 typedef struct waiting_state {
     tensor_fn fn;
@@ -256,6 +256,25 @@ static xt_status check_trained(const xt_trainer *t, const char *path) {
                       path);
 }
 
+static xt_status list_one(void *user, const char *name, xt_tensor tensor) {
+    (void)tensor;
+    return cJSON_AddItemToArray(user, cJSON_CreateString(name)) ? NULL : status_oom(strlen(name), "a list of tensors");
+}
+
+/* Which tensors there are, in the file or in its shards: a file that has lost some since is not whole, and what begins
+ * anew in their place would be none of the run's. */
+static xt_status take_list(const xt_trainer *t, bool sharded, snapshot *s) {
+    cJSON *names = cJSON_CreateArray();
+    xt_status e = names ? NULL : status_oom(64, "a list of tensors");
+    if (!e && sharded) e = each_tensor(t, list_one, names);
+    if (!e) e = snapshot_each_name(s, list_one, names);
+    char *text = e ? NULL : cJSON_PrintUnformatted(names);
+    if (!e) e = text ? snapshot_add_meta(s, CHECKPOINT_HOLDS, text) : status_oom(64, "a list of tensors");
+    cJSON_free(text);
+    cJSON_Delete(names);
+    return e;
+}
+
 /* p: the tensors lie in shards, which are named; NULL: here. */
 static xt_status take(xt_trainer *t, const char *path, const shard_plan *p, snapshot **out) {
     str list = STR_INIT;
@@ -274,6 +293,7 @@ static xt_status take(xt_trainer *t, const char *path, const shard_plan *p, snap
     if (!e) e = checkpoint_values_take(&t->newest, s);
     if (!e) e = checkpoint_modes_take(t, s);
     if (!e) e = checkpoint_gradients_take(&t->gradients, t->net, s);
+    if (!e) e = take_list(t, p != NULL, s);
     if (e) {
         snapshot_free(s);
         return status_context(e, "saving %s", path);

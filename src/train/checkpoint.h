@@ -8,6 +8,7 @@
 #include "train/train_int.h"
 
 #define CHECKPOINT_CHECKSUM ST_SUMS /* a tensor, last in the file; its header's has where the run goes on */
+#define CHECKPOINT_HOLDS "holds" /* metadata: the names of its tensors, as a list in JSON */
 /* [ranks, rows, columns] f32: sums of logged values; metadata "log" names the rows */
 #define CHECKPOINT_LOG "xtrain:log"
 
@@ -23,11 +24,13 @@ void checkpoint_facts(const xt_trainer *t, checkpoint_fact out[FACT_COUNT]);
 bool checkpoint_rehearsed(const char *path);
 
 /* checkpoint_folder.c */
-void checkpoint_folder_sweep(const char *folder); /* removes what processes that are dead were writing */
+/* Removes what processes that are dead were writing. nobodys: the run that wrote there has ended, and this one goes on
+ * from it. */
+void checkpoint_folder_sweep(const char *folder, bool nobodys);
 /* gives the file there, if any, the name last-v1.ckpt too, or the next that is free; told */
 xt_status checkpoint_keep_last(const char *last);
 /* a checkpoint beside it that is younger and further, told; base_free. NULL: none */
-char *checkpoint_after_last(const char *last);
+xt_status checkpoint_after_last(const char *last, char **out);
 
 /* the name of optimizer k's tensor in the file */
 void checkpoint_optimizer_key(int k, const char *name, char *out, size_t n);
@@ -42,6 +45,9 @@ xt_status snapshot_take_shard(xt_trainer *t, const shard_plan *p, snapshot **out
 snapshot *snapshot_new(void); /* NULL without memory */
 void snapshot_free(snapshot *s);
 void snapshot_note_rows(snapshot *s); /* rows made so far are in their files before the snapshot is in its own */
+typedef xt_status (*snapshot_tensor_fn)(void *user, const char *name, xt_tensor tensor);
+/* fn gets {0} for the tensor */
+xt_status snapshot_each_name(const snapshot *s, snapshot_tensor_fn fn, void *user);
 xt_status snapshot_add_tensor(snapshot *s, const char *name, xt_tensor tensor);
 xt_status snapshot_write_shard(const snapshot *s, const char *path);
 /* data: taken over, also on failure */

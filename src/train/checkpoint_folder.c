@@ -7,19 +7,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/look.h"
 #include "base/saved.h"
 #include "base/private_file.h"
 #include "format/safetensors.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_shards.h"
 
-void checkpoint_folder_sweep(const char *folder) {
+/* Of a checkpoint, its shards and their index. */
+static bool is_temporary(const char *name) {
+    const char *checkpoint = strstr(name, ".ckpt");
+    return checkpoint && strstr(checkpoint, ".tmp.");
+}
+
+void checkpoint_folder_sweep(const char *folder, bool nobodys) {
     int n = 0;
     DIR *d = rehearsal_skips() ? NULL : opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));)
-        n += strstr(e->d_name, ".ckpt.tmp.") && file_is_abandoned(dirfd(d), e->d_name) &&
-             unlinkat(dirfd(d), e->d_name, 0) == 0;
-    if (d) n += shards_sweep(dirfd(d));
+        n += is_temporary(e->d_name) && file_is_abandoned(dirfd(d), e->d_name) && unlinkat(dirfd(d), e->d_name, 0) == 0;
+    if (d) n += shards_sweep(dirfd(d), nobodys);
     if (d) closedir(d);
     if (n) log_msg(XT_SEV_INFO, "%s: %d unfinished checkpoint%s of a killed run removed", folder, n, n == 1 ? "" : "s");
 }
@@ -35,9 +41,12 @@ static bool names_version(str *to, const char *last, int v) {
  * system has no links. */
 xt_status checkpoint_keep_last(const char *last) {
     str kept = STR_INIT;
-    bool done = rehearsal_skips() || !file_exists(last);
+    bool done = false, there;
     int failed = 0;
-    if (done) return NULL;
+    struct stat st;
+    if (rehearsal_skips()) return NULL;
+    XT_TRY(file_look(last, &st, &there));
+    if (!there) return NULL;
     for (int v = 1; !done && !failed && names_version(&kept, last, v); v++) {
         done = link(last, str_cstr(&kept)) == 0;
         if (!done && errno != EEXIST && !file_exists(str_cstr(&kept))) {
@@ -70,16 +79,21 @@ static int64_t steps_of(const char *path) {
 
 /* Only what is younger is opened. Where all went well that is nothing: last.ckpt is another name of the newest file, or
  * was written behind it. */
-char *checkpoint_after_last(const char *last) {
+xt_status checkpoint_after_last(const char *last, char **out) {
     struct stat of_last, st;
     const char *slash = strrchr(last, '/');
     char *folder = slash ? base_strndup(last, (size_t)(slash - last)) : base_strdup("."), *best = NULL;
-    DIR *d = folder && stat(last, &of_last) == 0 ? opendir(folder) : NULL;
+    DIR *d = NULL;
+    bool there = false;
+    xt_status s = folder ? file_look(last, &of_last, &there) : status_oom(strlen(last), "a checkpoint's name");
+    if (!s && there) s = file_look_into(folder, &d);
     int64_t most = -2;
-    for (struct dirent *e; d && (e = readdir(d));) {
+    for (struct dirent *e; !s && d && (e = readdir(d));) {
         size_t n = strlen(e->d_name);
         char *path = n > 5 && strcmp(e->d_name + n - 5, ".ckpt") == 0 ? path_join(folder, e->d_name) : NULL;
-        bool younger = path && stat(path, &st) == 0 && !(st.st_ino == of_last.st_ino && st.st_dev == of_last.st_dev) &&
+        there = false;
+        if (path) s = file_look(path, &st, &there);
+        bool younger = there && !(st.st_ino == of_last.st_ino && st.st_dev == of_last.st_dev) &&
                        (st.st_mtim.tv_sec > of_last.st_mtim.tv_sec ||
                         (st.st_mtim.tv_sec == of_last.st_mtim.tv_sec && st.st_mtim.tv_nsec > of_last.st_mtim.tv_nsec));
         if (younger && most == -2) most = steps_of(last);
@@ -93,8 +107,13 @@ char *checkpoint_after_last(const char *last) {
     }
     if (d) closedir(d);
     base_free(folder);
+    if (s) { /* one that cannot be looked at may be the newest */
+        base_free(best);
+        best = NULL;
+    }
     if (best)
         log_msg(XT_SEV_INFO, "%s is newer than %s, whose run ended before it had that name: going on from it", best,
                 last);
-    return best;
+    *out = best;
+    return s;
 }

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "base/look.h"
 #include "base/private_file.h"
 #include "base/shown.h"
 #include "train/checkpoint.h"
@@ -88,9 +89,10 @@ static const char *not_ours(int folder, const char *name) {
     st_file *f = NULL;
     xt_status s = st_open_fd(fd, name, &f);
     bool ours = !s && st_find(f, CHECKPOINT_CHECKSUM) && st_get_meta(f, "global_step") && st_get_meta(f, "position");
+    bool damaged = !s || status_code(s) == XT_DATA_LOSS; /* else whatever it may be, it could not be read */
     xt_status_free(s);
     st_close(f);
-    return ours ? NULL : "it is no checkpoint of a trainer";
+    return ours ? NULL : damaged ? "it is no checkpoint of a trainer" : "it cannot be read";
 }
 
 static listed_kind own_kind(const char *path, size_t root, const char **out_why) {
@@ -111,12 +113,13 @@ listed_kind checkpoint_listed(const char *folder, const char *pattern, bool keys
     *out_why = malformed(path);
     if (*out_why) return LISTED_REFUSED;
     if (!below) {
-        int fd = open(path, O_PATH | O_CLOEXEC); /* the user may have moved it behind a link: it is only ever read */
-        struct stat st;
-        bool regular = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-        if (fd >= 0) close(fd);
-        *out_why = fd >= 0 && !regular ? "it is no regular file" : NULL;
-        return fd < 0 ? LISTED_GONE : regular ? LISTED_ELSEWHERE : LISTED_REFUSED;
+        struct stat st; /* the user may have moved it behind a link: it is only ever read */
+        if (stat(path, &st) != 0 && file_is_absent(errno)) return LISTED_GONE;
+        if (stat(path, &st) != 0)
+            *out_why = strerror(errno);
+        else if (!S_ISREG(st.st_mode))
+            *out_why = "it is no regular file";
+        return *out_why ? LISTED_REFUSED : LISTED_ELSEWHERE;
     }
     if (leads_up(path + n))
         *out_why = "its name leads out of the folder";

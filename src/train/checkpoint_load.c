@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/look.h"
+#include "base/shown.h"
 #include "base/saved.h"
 #include "coll/coll.h"
 #include "data/data.h"
@@ -85,10 +87,34 @@ static xt_status read_meta(const st_file *f, const char *path, restored *r) {
     return NULL;
 }
 
+/* What it says that it holds. Those of earlier versions say nothing. */
+static xt_status check_holds(const st_file *f, const char *path) {
+    const char *text = st_get_meta(f, CHECKPOINT_HOLDS), *lost = NULL;
+    cJSON *names = text ? cJSON_Parse(text) : NULL;
+    const cJSON *one;
+    int n = 0;
+    cJSON_ArrayForEach(one, names) {
+        if (!cJSON_IsString(one) || st_find(f, one->valuestring)) continue;
+        if (!n++) lost = one->valuestring;
+    }
+    str shown = STR_INIT, others = STR_INIT;
+    if (lost) str_append_name(&shown, lost);
+    if (n > 1) str_printf(&others, " and %d more", n - 1);
+    xt_status s = n ? status_new(XT_DATA_LOSS, NULL,
+                                 "%s lacks the tensor %s%s, which the run has saved in it: the file is not whole; "
+                                 "nothing was loaded",
+                                 path, str_cstr(&shown), str_cstr(&others))
+                    : NULL;
+    str_free(&shown);
+    str_free(&others);
+    cJSON_Delete(names);
+    return s;
+}
+
 static xt_status check_sum(st_file *f, const char *path) {
     bool has;
     XT_TRY(st_check_sums(f, &has));
-    return has ? NULL
+    return has ? check_holds(f, path)
                : status_new(XT_DATA_LOSS, NULL,
                             "%s has no checksum; it is not a checkpoint of a trainer, or not a whole one", path);
 }
@@ -300,18 +326,21 @@ static xt_status look_through(st_file *f, const char *path) {
 }
 
 /* The newest checkpoint of a folder, `but` left out under whatever name, that is whole; base_free. NULL: none. */
-static char *newest_whole(const char *folder, const char *but) {
+static xt_status newest_whole(const char *folder, const char *but, char **out) {
     char *best = NULL;
     struct timespec newest = {0};
     struct stat left_out;
-    bool leaves = but && stat(but, &left_out) == 0;
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) {
+    bool leaves = false;
+    DIR *d = NULL;
+    xt_status bad = but ? file_look(but, &left_out, &leaves) : NULL;
+    if (!bad) bad = file_look_into(folder, &d);
+    for (struct dirent *e; !bad && d && (e = readdir(d));) {
         size_t n = strlen(e->d_name);
         char *other = n > 5 && strcmp(e->d_name + n - 5, ".ckpt") == 0 ? path_join(folder, e->d_name) : NULL;
         struct stat st;
-        bool newer = other && stat(other, &st) == 0 &&
-                     !(leaves && st.st_ino == left_out.st_ino && st.st_dev == left_out.st_dev) &&
+        bool there = false;
+        if (other) bad = file_look(other, &st, &there);
+        bool newer = there && !(leaves && st.st_ino == left_out.st_ino && st.st_dev == left_out.st_dev) &&
                      (!best || st.st_mtim.tv_sec > newest.tv_sec ||
                       (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec > newest.tv_nsec));
         st_file *f = NULL;
@@ -327,14 +356,16 @@ static char *newest_whole(const char *folder, const char *but) {
         base_free(other);
     }
     if (d) closedir(d);
-    return best;
+    *out = best;
+    return bad;
 }
 
 /* A damaged file is refused by name; the newest other one beside it that is whole is offered. */
 static xt_status offer_another(xt_status damage, const char *path) {
     char *folder = base_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
     if (slash) *slash = 0;
-    char *best = folder ? newest_whole(slash ? folder : ".", path) : NULL;
+    char *best = NULL;
+    if (folder) xt_status_free(newest_whole(slash ? folder : ".", path, &best)); /* the damage is what is told */
     xt_status s = best ? status_new(XT_DATA_LOSS, NULL, "%s; the newest whole checkpoint beside it is %s: --resume %s",
                                     status_message(damage), best, best)
                        : NULL;
@@ -422,14 +453,25 @@ static xt_status find_on_rank_0(xt_trainer *t, const char *given, char **out) {
 static xt_status find_in_folder(const char *folder, char **out) {
     char *inner = path_join(folder, "checkpoints");
     const char *places[] = {folder, inner};
+    xt_status s = inner ? NULL : status_oom(strlen(folder), "a folder of checkpoints");
     *out = NULL;
-    for (size_t p = 0; p < 2 && !*out && inner; p++) {
+    for (size_t p = 0; !s && p < 2 && !*out; p++) {
         char *last = path_join(places[p], "last.ckpt");
-        char *newer = last && file_exists(last) ? checkpoint_after_last(last) : NULL;
-        *out = newer ? newer : last && file_exists(last) ? last : newest_whole(places[p], NULL);
-        if (*out != last) base_free(last);
+        struct stat st;
+        bool there = false;
+        s = last ? file_look(last, &st, &there) : status_oom(strlen(folder), "a checkpoint's name");
+        if (!s) s = there ? checkpoint_after_last(last, out) : newest_whole(places[p], NULL, out);
+        if (!s && there && !*out)
+            *out = last;
+        else
+            base_free(last);
+    }
+    if (s) {
+        base_free(*out);
+        *out = NULL;
     }
     base_free(inner);
+    if (s) return s;
     return *out ? NULL
                 : status_new(
                       XT_NOT_FOUND, NULL,
@@ -440,7 +482,9 @@ static xt_status find_in_folder(const char *folder, char **out) {
 static xt_status find_file(xt_trainer *t, const char *given, char **out) {
     if (strcmp(given, "last") == 0 || strcmp(given, "best") == 0) return find_on_rank_0(t, given, out);
     struct stat st;
-    if (stat(given, &st) == 0 && S_ISDIR(st.st_mode)) return find_in_folder(given, out);
+    bool there;
+    XT_TRY(file_look(given, &st, &there));
+    if (there && S_ISDIR(st.st_mode)) return find_in_folder(given, out);
     return (*out = base_strdup(given)) ? NULL : status_oom(strlen(given), given);
 }
 

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/look.h"
 #include "base/private_file.h"
 #include "coll/coll.h"
 #include "format/safetensors.h"
@@ -75,7 +76,7 @@ xt_status shard_list(const shard_plan *p, str *out) {
 /* --- the last step of a save --- */
 
 static xt_status wait_for(const char *path, int rank, int64_t until) {
-    while (!file_exists(path)) {
+    while (file_is_missing(path)) {
         if (clock_ns() > until)
             return status_new(XT_DEADLINE_EXCEEDED, NULL,
                               "rank %d has not written its shard %s within the time limit (XT_TIMEOUT); shards need a "
@@ -202,8 +203,9 @@ void shards_remove(int folder, const char *list) {
     map_free(named, NULL);
 }
 
-int shards_sweep(int folder) {
+int shards_sweep(int folder, bool nobodys) {
     int n = 0;
+    time_t before = time(NULL) - (nobodys ? 0 : OLD_S);
     DIR *d = open_folder(folder);
     map *named = map_new();
     if (d && named && named_stems(d, named)) {
@@ -212,7 +214,7 @@ int shards_sweep(int folder) {
             size_t stem = stem_of(e->d_name);
             struct stat st;
             bool old = stem && !map_get(named, e->d_name, stem) &&
-                       fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime + OLD_S < time(NULL);
+                       fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime <= before;
             n += old && remove_regular(folder, e->d_name);
         }
     }

@@ -41,7 +41,8 @@ xt_status shard_gather(const shard_plan *p);
 char *shards_of(int folder, const char *name);
 /* Removes them when no checkpoint of the folder names them any more. */
 void shards_remove(int folder, const char *list);
-/* Of a folder: shards that no checkpoint names and whose writers gave up long ago. */
-int shards_sweep(int folder);
+/* Of a folder: shards that no checkpoint names and whose writers gave up long ago; of one whose writers are known to be
+ * gone (nobodys) all that none names. */
+int shards_sweep(int folder, bool nobodys);
 
 #endif

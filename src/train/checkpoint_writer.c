@@ -130,7 +130,7 @@ static struct checkpoint_writer *writer_of(xt_trainer *t) {
     if (!w) return NULL;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
-    w->running = cpus_start(&w->thread, serve, w) == 0;
+    w->running = cpus_start(&w->thread, "the thread that writes checkpoints", serve, w) == 0;
     return t->writer = w;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/look.h"
 #include "coll/coll.h"
 #include "lazy/mesh/mesh.h"
 #include "train/checkpoint.h"
@@ -121,7 +122,7 @@ static bool taken(const xt_trainer *t, const saver *m, const char *path, const c
     size_t i = 0;
     for (const saver *any; (any = next_saver(t, &i));)
         if (given_up(any, path)) return false;
-    return file_exists(path);
+    return !file_is_missing(path);
 }
 
 /* The writer has two files before it at most, so what left before the last few is gone. */
@@ -245,7 +246,7 @@ const char *model_checkpoint_folder(const xt_trainer *t) {
 void model_checkpoint_sweep(const xt_trainer *t) {
     size_t i = 0;
     for (const saver *m; (m = next_saver(t, &i));)
-        if (m->dir) checkpoint_folder_sweep(m->dir);
+        if (m->dir) checkpoint_folder_sweep(m->dir, false);
 }
 
 /* A value that this fit has not logged judges no file: one that a validation may log yet, or would log if this fit had
@@ -408,7 +409,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     m->dir = m->o.dirpath ? base_strdup(m->o.dirpath)
                           : path_join(t->run_dir ? t->run_dir : train_runs_dir(t), "checkpoints");
     XT_TRY(m->dir ? file_make_dirs(m->dir, 0755) : status_oom(64, "the folder of checkpoints"));
-    checkpoint_folder_sweep(m->dir);
+    checkpoint_folder_sweep(m->dir, false);
     for (size_t i = 0; i < m->n; i++) m->files[i].stays = t->resumed_from && named_to_resume(t, m->files[i].path);
     return NULL;
 }
@@ -468,7 +469,7 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
         /* The run's folder may go, and the next fit has another. */
         xt_status s = checkpoint_wait(t);
         if (s) lazy_fail(s);
-        if (rmdir(m->dir) == 0 || !file_exists(m->dir)) {
+        if (rmdir(m->dir) == 0 || file_is_missing(m->dir)) {
             base_free(m->dir);
             m->dir = NULL;
         }

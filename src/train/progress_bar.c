@@ -159,7 +159,8 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     b->sink = (log_sink){.row = take_row, .user = b};
     log_add_sink(&b->sink);
     b->listening = true;
-    b->running = cpus_start(&b->painter, serve, b) == 0; /* without a thread: no bar, the training goes on */
+    b->running = cpus_start(&b->painter, "the thread of the progress bar", serve, b) ==
+                 0; /* without a thread: no bar, the training goes on */
     return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/look.h"
 #include "train/checkpoint.h"
 #include "train/logger.h"
 #include "train/train_int.h"
@@ -15,21 +16,24 @@ static int64_t version_of(const char *entry) {
     return strncmp(entry, "version_", 8) == 0 && parse_i64(entry + 8, &n) && n >= 0 ? n : -1;
 }
 
-static int64_t next_free(const char *run) {
-    int64_t next = 0;
-    DIR *d = opendir(run);
+static xt_status next_free(const char *run, int64_t *out) {
+    DIR *d;
+    *out = 0;
+    XT_TRY(file_look_into(run, &d));
     for (struct dirent *e; d && (e = readdir(d));)
-        if (version_of(e->d_name) >= next) next = version_of(e->d_name) + 1;
+        if (version_of(e->d_name) >= *out) *out = version_of(e->d_name) + 1;
     if (d) closedir(d);
-    return next;
+    return NULL;
 }
 
 xt_status run_dir_make(const char *runs, const char *name, char **out) {
     char *run = path_join(runs, name);
     if (!run) return status_oom(strlen(runs), "a run's folder");
     xt_status s = file_make_dirs(run, 0755);
+    int64_t n = 0;
     *out = NULL;
-    for (int64_t n = s ? 0 : next_free(run); !s && !*out; n++) {
+    if (!s) s = next_free(run, &n);
+    for (; !s && !*out; n++) {
         char version[64];
         snprintf(version, sizeof version, "version_%lld", (long long)n);
         char *dir = path_join(run, version);
@@ -85,12 +89,15 @@ typedef struct newest {
 } newest;
 
 /* What a fit leaves to go on from. */
-static void consider(newest *n, const char *folder) {
+static xt_status consider(newest *n, const char *folder) {
     static const char *const names[] = {"last.ckpt", "on_exception.ckpt"};
-    for (size_t i = 0; i < BASE_COUNT(names); i++) {
+    xt_status s = NULL;
+    for (size_t i = 0; !s && i < BASE_COUNT(names); i++) {
         char *path = path_join(folder, names[i]);
         struct stat st;
-        bool newer = path && stat(path, &st) == 0 && !checkpoint_rehearsed(path) &&
+        bool there = false;
+        s = path ? file_look(path, &st, &there) : status_oom(strlen(folder), "a checkpoint's name");
+        bool newer = there && !checkpoint_rehearsed(path) &&
                      (!n->path || st.st_mtim.tv_sec > n->at.tv_sec ||
                       (st.st_mtim.tv_sec == n->at.tv_sec && st.st_mtim.tv_nsec > n->at.tv_nsec));
         if (newer) {
@@ -100,29 +107,33 @@ static void consider(newest *n, const char *folder) {
         } else
             base_free(path);
     }
+    return s;
 }
 
 xt_status run_dir_last(const char *asked, const char *runs, const char *name, const char *also, char **out_checkpoint) {
     char *run = path_join(runs, name);
     newest n = {0};
-    if (also) consider(&n, also);
-    DIR *d = run ? opendir(run) : NULL;
-    for (struct dirent *e; d && (e = readdir(d));) {
+    DIR *d = NULL;
+    xt_status s = run ? NULL : status_oom(strlen(runs), "a run's folder");
+    *out_checkpoint = NULL;
+    if (!s && also) s = consider(&n, also);
+    if (!s) s = file_look_into(run, &d);
+    for (struct dirent *e; !s && d && (e = readdir(d));) {
         if (version_of(e->d_name) < 0) continue;
         str folder = STR_INIT;
         str_printf(&folder, "%s/%s/checkpoints", run, e->d_name);
-        consider(&n, str_cstr(&folder));
+        s = consider(&n, str_cstr(&folder));
         str_free(&folder);
     }
     if (d) closedir(d);
-    xt_status s =
-        n.path ? NULL
-               : status_new(XT_NOT_FOUND, NULL,
-                            "%s: no %s/%s/version_*/checkpoints/last.ckpt%s%s%s; give the checkpoint's path", asked,
-                            runs, name, also ? " and no " : "", also ? also : "", also ? "/last.ckpt" : "");
-    char *newer = n.path && strstr(n.path, "/last.ckpt") ? checkpoint_after_last(n.path) : NULL;
-    if (newer) base_free(n.path);
+    if (!s && !n.path)
+        s = status_new(XT_NOT_FOUND, NULL,
+                       "%s: no %s/%s/version_*/checkpoints/last.ckpt%s%s%s; give the checkpoint's path", asked, runs,
+                       name, also ? " and no " : "", also ? also : "", also ? "/last.ckpt" : "");
+    char *newer = NULL;
+    if (!s && strstr(n.path, "/last.ckpt")) s = checkpoint_after_last(n.path, &newer);
     base_free(run);
-    *out_checkpoint = newer ? newer : n.path;
+    if (!s) *out_checkpoint = newer ? newer : n.path;
+    if (*out_checkpoint != n.path) base_free(n.path);
     return s;
 }

@@ -88,6 +88,11 @@ xt_status snapshot_add_tensor(snapshot *s, const char *name, xt_tensor tensor) {
     return st;
 }
 
+xt_status snapshot_each_name(const snapshot *s, snapshot_tensor_fn fn, void *user) {
+    for (size_t i = 0; i < s->n; i++) XT_TRY(fn(user, s->parts[i].name, (xt_tensor){0}));
+    return NULL;
+}
+
 /* --- writing --- */
 static xt_status make_folder_of(const char *path) {
     char *folder = base_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;

@@ -267,7 +267,7 @@ void train_sweep_behind(const xt_trainer *t) {
     char *folder = !from    ? NULL
                    : !slash ? base_strdup(".")
                             : base_strndup(from, slash == from ? 1 : (size_t)(slash - from));
-    if (folder) checkpoint_folder_sweep(folder);
+    if (folder) checkpoint_folder_sweep(folder, true);
     base_free(folder);
 }
 

@@ -94,8 +94,10 @@ static xt_loader *samples() {
     d.name = "samples";
     xt_loader_opts o{};
     o.batch = 4;
-    o.sampler.count = 16;
-    o.sampler.order = order;
+    xt_sampler_desc sampler{};
+    sampler.count = 16;
+    sampler.order = order;
+    o.sampler = xt_sampler_new(&sampler);
     return xt_loader_opt(XT_HERE, xt_dataset_new(&d), o);
 }
 
@@ -228,8 +230,10 @@ static void datasets() {
     d.name = "files";
     d.get = xt::caught<get_or_throw>;
     epoch_of(xt_dataset_new(&d), o, "files: sample 3: no such file");
-    o.sampler.count = 8;
-    o.sampler.order = xt::caught<order_or_throw>;
+    xt_sampler_desc sampler{};
+    sampler.count = 8;
+    sampler.order = xt::caught<order_or_throw>;
+    o.sampler = xt_sampler_new(&sampler);
     epoch_of(xt_dataset_new(&d), o, "an exception that is no std::exception");
     xt_status s = xt_dataset_get(nullptr, 0, nullptr, nullptr);
     check(xt_status_code(s) == XT_INVALID_ARGUMENT, "a status has its code");

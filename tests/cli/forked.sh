@@ -20,6 +20,22 @@ for what in steps reads fits loads nothing; do
         check "$what: says so, once" [ "$said" = 1 ]
     fi
 done
+# Whatever the parent has done: before it began and behind its xt_finish a child does all that a process does, and
+# within it is told, once. Nothing waits for a thread that did not come along.
+for state in before within after; do
+    for use in wait read loop fit ready parents; do
+        rm -rf "$tmp/runs"
+        (cd "$tmp" && timeout 120 ./forked from $state $use) >"$tmp/said" 2>"$tmp/out"
+        check "$use in a child, $state: ends by itself" [ $? = 0 ]
+        case $state:$use in
+        within:*) code=1 why='that was forked (from [0-9]*) after the device was opened' ;;
+        after:parents) code=1 why='was freed by xt_finish' ;;
+        *) code=0 why= ;;
+        esac
+        check "$use in a child, $state: $code" grep -q "^child $code\$" "$tmp/said"
+        [ $code = 0 ] || check "$use in a child, $state: is told why" [ "$(grep -c "$why" "$tmp/out")" = 1 ]
+    done
+done
 # In a child what its parent's threads hold looks lost, and nothing is taken apart.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 # What a child frees is not waited for, in whatever order, nor what is left to exit(): its threads are the parent's. One

@@ -95,8 +95,8 @@ static void own_dataset(void) {
                                       .more = {{XT_F32, {2}}},
                                       FILL_xt_dataset_desc};
     xt_dataset *ds = xt_dataset_new(&d);
-    xt_sampler order = {.count = 8, FILL_xt_sampler};
-    read_some(ds, xt_loader_new(ds, .batch = 2, .sampler = order));
+    static const xt_sampler_desc order = {.struct_size = sizeof order, .count = 8, FILL_xt_sampler_desc};
+    read_some(ds, xt_loader_new(ds, .batch = 2, .sampler = xt_sampler_new(&order)));
 }
 static void own_tokens(void) {
     xt_spec row = {XT_F32, {4}}, label = {XT_I64};

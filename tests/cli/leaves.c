@@ -1,5 +1,5 @@
 /* leaves WHERE HOW: a function of the user's does not return to the library that called it.
- *   WHERE  net, scan, call, task, batch_end, row, epoch_end: which function
+ *   WHERE  net, scan, call, task, batch_end, row, epoch_end, validation, predict, schedule, sink: which function
  *   HOW    longjmp to main, exit, or xt_finish from inside
  * Behind a longjmp the program trains on: what was under way is an error or is gone, and nothing waits for it. */
 #include <setjmp.h>
@@ -61,9 +61,30 @@ static xt_tensor training(xt_module *m, xt_batch b, void *user) {
     leave("task");
     return loss;
 }
+static void validation(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_log("val/loss", xt_cross_entropy(xt_forward(m, b.x), b.y));
+    leave("validation");
+}
+static void prediction(const xt_batch *b, xt_tensor y, void *user) {
+    (void)b, (void)y, (void)user;
+    leave("predict");
+}
+static double rate(int64_t epoch, void *user) {
+    (void)epoch, (void)user;
+    leave("schedule");
+    return 1;
+}
+static void sink(xt_severity severity, const char *text, size_t n, void *user) {
+    (void)severity, (void)user;
+    fwrite(text, 1, n, stderr);
+    leave("sink");
+}
 static xt_optimizer *optimizers(xt_module *m, void *user) {
     (void)user;
-    return xt_sgd(m, .lr = 0.1);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.1);
+    xt_lambda_schedule(o, rate);
+    return o;
 }
 static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     (void)t, (void)b, (void)user;
@@ -84,12 +105,15 @@ static int fit(void) {
         .struct_size = sizeof d, .name = "leaves", .batch_end = batch_end, .row = row, .epoch_end = epoch_end};
     xt_trainer *t = xt_trainer_new(.max_epochs = 2, .log_every_n_steps = 1, .checkpointing = XT_OFF);
     xt_trainer_add(t, xt_callback_new(&d, NULL));
-    xt_task task = {.net = net, .training_step = training, .configure_optimizers = optimizers};
-    xt_loader *l = samples();
+    xt_task task = {
+        .net = net, .training_step = training, .validation_step = validation, .configure_optimizers = optimizers};
+    xt_loader *l = samples(), *val = samples();
     left = t;
-    int code = xt_fit(t, &task, l, NULL);
+    int code = xt_fit(t, &task, l, val);
     left = NULL;
+    if (!code) code = xt_predict(t, &task, val, prediction, NULL);
     xt_loader_free(l);
+    xt_loader_free(val);
     xt_trainer_free(t);
     return code;
 }
@@ -129,6 +153,7 @@ int main(int argc, char **argv) {
     if (argc != 3) return 2;
     where = argv[1];
     how = argv[2];
+    if (!strcmp(where, "sink")) xt_set_sink(sink, NULL);
     if (setjmp(back) == 0)
         printf("steps %d, fit %d\n", steps(), fit());
     else

@@ -11,7 +11,7 @@ run() {
     (cd "$tmp" && timeout 60 ./leaves "$@") >"$tmp/said" 2>"$tmp/out"
     code=$?
 }
-for where in net scan call task batch_end row epoch_end; do
+for where in net scan call task batch_end row epoch_end validation predict schedule sink; do
     run $where exit
     check "exit in $where: with its code" [ $code = 7 ]
     run $where finish
@@ -21,7 +21,7 @@ for where in net scan call task batch_end row epoch_end; do
     check "longjmp out of $where: ends by itself" [ $code -le 1 ]
     check "longjmp out of $where: got out" grep -q '^jumped$' "$tmp/said"
     case $where in
-    task | batch_end | row | epoch_end)
+    task | batch_end | row | epoch_end | validation | schedule)
         check "longjmp out of $where: the same trainer goes on no more" \
             grep -q '^the same: fit 1, validate 1, another validates 0$' "$tmp/said"
         check "longjmp out of $where: and it is told why" \

@@ -559,7 +559,7 @@ def another(owner, kind, field, default):
         return {"-1": "1", "XT_UNSET": "1", "XT_AXIS_AUTO": "0"}.get(default, f"({default}) + 1")
     if kind == "double":
         return "0.5" if default == "XT_AUTO" else f"({default}) * 0.5 + 0.25"
-    if kind.startswith("xt_") and kind not in ("xt_tensor", "xt_spec", "xt_sampler"):
+    if kind.startswith("xt_") and kind not in ("xt_tensor", "xt_spec"):
         return f"({kind})(({default}) + 1)"
     return None
 

@@ -74,9 +74,11 @@ int main(int argc, char **v) {
     bool sampled = !strcmp(where, "order") || !strcmp(where, "bound"), huge = !strcmp(how, "huge");
     int64_t count = huge ? INT64_C(1) << 61 : 64; /* of which the bytes of an order are 2^64 */
     xt_dataset *d = samples(sampled ? 64 : count);
-    loader = sampled ? xt_loader_new(d, .batch = 4, .workers = 2,
-                                     .sampler = (xt_sampler){.count = count, .order = order, .bound = bound})
-                     : xt_loader_new(d, .batch = 4, .shuffle = huge ? XT_ON : XT_OFF);
+    loader = sampled
+                 ? xt_loader_new(d, .batch = 4, .workers = 2,
+                                 .sampler =
+                                     xt_sampler_new(&(xt_sampler_desc){.count = count, .order = order, .bound = bound}))
+                 : xt_loader_new(d, .batch = 4, .shuffle = huge ? XT_ON : XT_OFF);
     xt_batch b;
     int n = 0;
     for (int e = 0; e < 2; e++)

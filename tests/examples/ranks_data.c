@@ -100,9 +100,9 @@ static xt_loader *load(xt_trainer *t, const data *d, int which) {
     bool tar = which == 0 && !is("shuffle");
     static int64_t lengths[1024];
     for (int i = 0; i < 1024; i++) lengths[i] = i % 5;
-    xt_sampler sampler = is("bucket") ? xt_bucket_sampler(lengths, xt_dataset_count(ds), 2, ((int64_t[]){2, 4}))
-                         : tar        ? xt_tar_sampler(ds, .buffer = 6)
-                                      : (xt_sampler){0};
+    xt_sampler *sampler = is("bucket") ? xt_bucket_sampler(lengths, xt_dataset_count(ds), 2, ((int64_t[]){2, 4}))
+                          : tar        ? xt_tar_sampler(ds, .buffer = 6)
+                                       : NULL;
     bool pads = !is("drop") && !is("short");
     return xt_loader_new(ds, .batch = batch, .sampler = sampler, .shuffle = which == 1 || is("shuffle"),
                          .pad_last = pads ? XT_ON : XT_OFF, .drop_last = is("short") ? XT_OFF : XT_DEFAULT,

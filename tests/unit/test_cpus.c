@@ -1,6 +1,7 @@
 /* OpenMP's runtime binds the thread that loads it where OMP_PROC_BIND or OMP_PLACES say so: threads of the library may
  * use all processors all the same, there are as many of them, and so does a program that is run next. */
 #include <dirent.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,11 +77,43 @@ static void bound_by_openmp(void **state) {
     assert_string_equal(plain, want);
 }
 
+static void *waits(void *gate) {
+    pthread_mutex_lock(gate);
+    pthread_mutex_unlock(gate);
+    return gate;
+}
+static void *leaves(void *unused) {
+    pthread_exit(unused);
+}
+
+/* What those are for that have not ended, however they end; more than are noted by name are counted. */
+static void told_while_at_work(void **state) {
+    (void)state;
+    enum { MANY = 300 };
+    static pthread_t threads[MANY];
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    assert_null(cpus_at_work());
+    pthread_mutex_lock(&gate);
+    assert_int_equal(cpus_start(&threads[0], "a thread that waits", waits, &gate), 0);
+    assert_string_equal(cpus_at_work(), "a thread that waits");
+    for (int i = 1; i < MANY; i++) assert_int_equal(cpus_start(&threads[i], "another", waits, &gate), 0);
+    pthread_mutex_unlock(&gate);
+    for (int i = 0; i < MANY; i++) {
+        void *result;
+        assert_int_equal(pthread_join(threads[i], &result), 0);
+        assert_ptr_equal(result, &gate);
+    }
+    assert_null(cpus_at_work());
+    assert_int_equal(cpus_start(&threads[0], "a thread that leaves", leaves, NULL), 0);
+    assert_int_equal(pthread_join(threads[0], NULL), 0);
+    assert_null(cpus_at_work());
+}
+
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "count") == 0) return count();
     setenv("XT_SUMMARY", "off", 1);
     const char *const others[] = {"OMP_PLACES", "GOMP_CPU_AFFINITY", "OMP_PROC_BIND"}; /* of the environments */
     for (int i = 0; i < 3; i++) unsetenv(others[i]);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bound_by_openmp)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bound_by_openmp), cmocka_unit_test(told_while_at_work)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

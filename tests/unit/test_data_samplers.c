@@ -28,7 +28,8 @@ static int finish(void **state) {
     (void)state;
     xt_clear_error();
     xt_finish();
-    return xt_live_objects("loader") || xt_live_objects("dataset") || xt_live_objects("buffer");
+    return xt_live_objects("loader") || xt_live_objects("sampler") || xt_live_objects("dataset") ||
+           xt_live_objects("buffer");
 }
 
 static void refused(const char *part) {
@@ -91,19 +92,19 @@ static void weighted_draws_without_replacement(void **state) {
 
 static void wrong_weights(void **state) {
     (void)state;
-    assert_int_equal(xt_weighted_sampler(((double[]){1, -1}), 2).count, 0);
+    assert_null(xt_weighted_sampler(((double[]){1, -1}), 2));
     refused("weight 1 is -1");
-    assert_int_equal(xt_weighted_sampler(((double[]){NAN, 1}), 2).count, 0);
+    assert_null(xt_weighted_sampler(((double[]){NAN, 1}), 2));
     refused("weight 0 is nan");
-    assert_int_equal(xt_weighted_sampler(((double[]){0, 0}), 2).count, 0);
+    assert_null(xt_weighted_sampler(((double[]){0, 0}), 2));
     refused("all 2 weights are 0");
-    assert_int_equal(xt_weighted_sampler(((double[]){0, 1}), 2, .replacement = XT_OFF).count, 0);
+    assert_null(xt_weighted_sampler(((double[]){0, 1}), 2, .replacement = XT_OFF));
     refused("2 draws of 1 samples");
-    assert_int_equal(xt_weighted_sampler(((double[]){0, 1}), 2, .count = 0).count, 0);
+    assert_null(xt_weighted_sampler(((double[]){0, 1}), 2, .count = 0));
     refused(".count 0; expected");
-    assert_int_equal(xt_bucket_sampler(((int64_t[]){3, 9}), 2, 2, ((int64_t[]){4, 8})).count, 0);
+    assert_null(xt_bucket_sampler(((int64_t[]){3, 9}), 2, 2, ((int64_t[]){4, 8})));
     refused("length of sample 1 is 9");
-    assert_int_equal(xt_bucket_sampler(((int64_t[]){3, 9}), 2, 2, ((int64_t[]){4, 4})).count, 0);
+    assert_null(xt_bucket_sampler(((int64_t[]){3, 9}), 2, 2, ((int64_t[]){4, 4})));
     refused("ascending");
 }
 
@@ -146,7 +147,8 @@ static void one_of_ones_own(void **state) {
     (void)state;
     int calls = 0;
     int64_t got[12], again[12];
-    xt_sampler s = {.count = 12, .order = odd_ones, .free_user = freed, .user = &calls};
+    xt_sampler_desc d = {.count = 12, .order = odd_ones, .free_user = freed, .user = &calls};
+    xt_sampler *s = xt_sampler_new(&d);
     xt_loader *l = xt_loader_new(numbers(SAMPLES, &zero), .batch = 4, .workers = 3, .seed = 9, .sampler = s);
     assert_int_equal(xt_loader_batches(l), 3);
     assert_int_equal(epoch_of(l, got, NULL), 12);
@@ -156,7 +158,6 @@ static void one_of_ones_own(void **state) {
     assert_memory_equal(got + 4, again, 8 * sizeof *got);
     assert_true(calls >= 2);
     xt_loader_free(l);
-    assert_int_equal(calls, -1);
     l = xt_loader_new(numbers(4, &zero), .batch = 4, .sampler = s);
     xt_batch b;
     assert_false(xt_next(l, &b));
@@ -164,9 +165,56 @@ static void one_of_ones_own(void **state) {
     xt_loader_free(l);
     assert_null(xt_loader_new(numbers(8, &zero), .batch = 4, .shuffle = XT_ON, .sampler = s));
     refused("says the order");
-    assert_int_equal(calls, -1); /* taken over, and freed */
-    assert_null(xt_loader_new(numbers(8, &zero), .batch = 4, .sampler = (xt_sampler){.count = 4}));
-    refused("no order function");
+    assert_true(calls >= 2); /* it is still the caller's */
+    xt_sampler_free(s);
+    assert_int_equal(calls, -1);
+    d.order = NULL;
+    assert_null(xt_sampler_new(&d));
+    refused("an order function is needed");
+    d = (xt_sampler_desc){.order = odd_ones};
+    assert_null(xt_sampler_new(&d));
+    refused("say how many samples an epoch has");
+}
+
+/* --- one for several loaders --- */
+/* As a WeightedRandomSampler of PyTorch's: at once, one after the other, behind a loader that was refused, and freed
+ * before those that use it. */
+static void shared(void **state) {
+    (void)state;
+    static double weights[SAMPLES];
+    int64_t got[2][SAMPLES], alone[SAMPLES];
+    for (int i = 0; i < SAMPLES; i++) weights[i] = 1 + i % 3;
+    xt_sampler *s = xt_weighted_sampler(weights, SAMPLES);
+    xt_loader *l = xt_loader_new(numbers(SAMPLES, &zero), .batch = 8, .seed = 4, .sampler = s);
+    assert_int_equal(epoch_of(l, alone, NULL), SAMPLES);
+    xt_loader_free(l);
+    assert_null(xt_loader_new(numbers(SAMPLES, &zero), .batch = -3, .sampler = s));
+    refused("batch");
+    assert_null(xt_loader_new(NULL, .batch = 8, .sampler = s));
+    refused("the dataset is NULL");
+    xt_loader *both[2];
+    for (int k = 0; k < 2; k++)
+        both[k] = xt_loader_new(numbers(SAMPLES, &zero), .batch = 8, .workers = 1 + 2 * k, .seed = 4 + k, .sampler = s);
+    xt_sampler_free(s);
+    assert_int_equal(xt_live_objects("sampler"), 1);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(epoch_of(both[k], got[k], NULL), SAMPLES);
+        xt_loader_free(both[k]);
+    }
+    assert_memory_equal(got[0], alone, sizeof alone);
+    assert_memory_not_equal(got[1], alone, sizeof alone);
+    assert_int_equal(xt_live_objects("sampler"), 0);
+    xt_sampler_free(s);
+    refused("xt_sampler_free: the sampler (`sampler`) was freed before (at ");
+    assert_null(xt_loader_new(numbers(SAMPLES, &zero), .batch = 8, .sampler = s));
+    refused("the sampler (`.sampler`) was freed before");
+    assert_null(xt_loader_new(numbers(SAMPLES, &zero), .batch = 8, .sampler = (xt_sampler *)weights));
+    refused("is no handle of this library");
+    l = xt_loader_new(numbers(SAMPLES, &zero), .batch = 8);
+    assert_null(xt_loader_new(numbers(SAMPLES, &zero), .batch = 8, .sampler = (xt_sampler *)l));
+    refused("`.sampler` is a loader");
+    xt_loader_free(l);
+    s = xt_weighted_sampler(weights, SAMPLES); /* left to xt_finish */
 }
 
 static xt_status leaves(void *user, const xt_epoch *e, int64_t *out) {
@@ -182,8 +230,8 @@ static void samplers_that_fail(void **state) {
     (void)state;
     xt_batch b;
     for (int k = 0; k < 2; k++) {
-        xt_loader *l = xt_loader_new(numbers(8, &zero), .batch = 4, .workers = 2,
-                                     .sampler = (xt_sampler){.count = 8, .order = k ? leaves : fails});
+        xt_sampler_desc d = {.count = 8, .order = k ? leaves : fails};
+        xt_loader *l = xt_loader_new(numbers(8, &zero), .batch = 4, .workers = 2, .sampler = xt_sampler_new(&d));
         assert_false(xt_next(l, &b));
         refused(k ? "ended" : "the sampler of numbers, epoch 0: no order for epoch 0");
         xt_loader_free(l);
@@ -472,6 +520,7 @@ int main(void) {
         cmocka_unit_test_teardown(wrong_weights, finish),
         cmocka_unit_test_teardown(buckets_of_lengths, finish),
         cmocka_unit_test_teardown(one_of_ones_own, finish),
+        cmocka_unit_test_teardown(shared, finish),
         cmocka_unit_test_teardown(samplers_that_fail, finish),
         cmocka_unit_test_teardown(modes_of_combined_loaders, finish),
         cmocka_unit_test_teardown(combined_loaders_are_resumed, finish),

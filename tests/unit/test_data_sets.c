@@ -238,7 +238,10 @@ static void image_folders(void **state) {
     assert_non_null(strstr(xt_status_message(s), "one.jpg is no picture"));
     xt_status_free(s);
     xt_dataset_free(d);
-    refused(xt_image_folder(in_dir("none"), 2), "cannot be read");
+    refused(xt_image_folder(in_dir("none"), 2), "there is no folder");
+    assert_int_equal(symlink("loop", in_dir("loop")), 0); /* a class that cannot be looked into is not left out */
+    refused(xt_image_folder(dir, 2), "Too many levels of symbolic links");
+    assert_int_equal(unlink(in_dir("loop")), 0);
     refused(xt_image_folder(in_dir("dogs"), 2), "has no pictures");
 }
 

@@ -533,8 +533,9 @@ static void what_functions_give_is_a_status(void **state) {
         in_a_pass(xt_loader_new(xt_stream_dataset(&stream), .batch = 2), "a stream's open");
         stream.open = open_well;
         in_a_pass(xt_loader_new(xt_stream_dataset(&stream), .batch = 2), "a stream's next");
-        xt_sampler s = {.count = 4, .order = order_gives};
+        xt_sampler *s = xt_sampler_new(&(xt_sampler_desc){.count = 4, .order = order_gives});
         in_a_pass(xt_loader_new(dataset(), .batch = 2, .sampler = s), "a sampler's order");
+        xt_sampler_free(s);
         xt_task task = {.net = fit_net, .training_step = fit_loss, .configure_optimizers = fit_optimizer};
         xt_callback_desc c = {.struct_size = sizeof c, .name = "starts", .fit_start = starts_with};
         fit = (struct fit){.t = xt_trainer_new(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF)};

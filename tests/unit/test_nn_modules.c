@@ -190,6 +190,51 @@ static void compiled_by_mode(void **state) {
     finish();
 }
 
+/* --- long names --- */
+static int letters; /* of the names of two children, which differ behind them */
+static xt_tensor two_long(xt_module *m, xt_tensor x, void *user) {
+    char name[1200];
+    (void)user;
+    for (int k = 0; k < 2; k++) {
+        memset(name, 'a', (size_t)letters);
+        snprintf(name + letters, 2, "%d", k);
+        x = xt_linear(xt_sub(m, name, -1), "fc", x, 3);
+    }
+    return x;
+}
+static xt_tensor nested(xt_module *m, xt_tensor x, void *user) {
+    for (int k = 0; k < letters; k++) m = xt_sub(m, "s", -1);
+    (void)user;
+    return xt_linear(m, "fc", x, 3);
+}
+/* Whole, or refused: two names are never one. */
+static void long_names(void **state) {
+    (void)state;
+    const int lengths[] = {10, 254, 255, 256, 600, 1000};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        letters = lengths[i];
+        xt_module *m = xt_module_new(two_long, NULL);
+        xt_tensor y = xt_forward(m, xt_ones(XT_F32, 2, 3));
+        if (letters < 900) {
+            assert_non_null(xt_error() ? NULL : m);
+            assert_int_equal(xt_module_param_count(m), 24);
+        } else {
+            assert_true(xt_is_error(y));
+            assert_non_null(strstr(xt_status_message(xt_error()), "has 1001 characters; at most 900 are possible"));
+            xt_clear_error();
+        }
+        xt_module_free(m);
+    }
+    letters = 600; /* 1,199 characters of path */
+    xt_module *m = xt_module_new(nested, NULL);
+    xt_forward(m, xt_ones(XT_F32, 2, 3));
+    assert_non_null(xt_error());
+    assert_non_null(strstr(xt_status_message(xt_error()), "nest them less"));
+    xt_clear_error();
+    xt_module_free(m);
+    finish();
+}
+
 /* --- wrong calls --- */
 #define F(...) xt_full(1, XT_F32, __VA_ARGS__)
 typedef struct wrong {
@@ -566,6 +611,7 @@ static void built_within_a_step(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_names),
         cmocka_unit_test(own_buffers),
         cmocka_unit_test(built_within_a_step),
         cmocka_unit_test(several_inputs_and_outputs),

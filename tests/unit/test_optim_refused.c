@@ -2,6 +2,7 @@
  * And L-BFGS over batches: a closure may read its batch at each evaluation, and what is told of NaN names the call. */
 #include "train_test.h"
 
+#include "format/safetensors.h"
 #include "optim/optim.h"
 
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
@@ -50,6 +51,52 @@ static void states_of_another_kind(void **state) {
         xt_optimizer_free(o);
         xt_module_free(m);
     }
+}
+
+/* The file without its tensor number `out`, behind sums that are right. */
+static void write_without(const char *from, const char *to, size_t out) {
+    static const char *const keys[] = {"optimizer_state", "tensors"};
+    char data[256];
+    st_file *f;
+    st_writer *w;
+    assert_null(st_open(from, &f));
+    assert_null(st_create(to, &w));
+    for (int i = 0; i < 2; i++) assert_null(st_meta(w, keys[i], st_get_meta(f, keys[i])));
+    assert_null(st_with_sums(w));
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < st_count(f); i++) {
+            const st_entry *e = st_at(f, i);
+            size_t n = (size_t)(e->end - e->begin);
+            if (i == out) continue;
+            assert_true(n <= sizeof data);
+            assert_null(pass ? st_read(f, e, data, n) : st_declare(w, e->name, e->dtype, e->rank, e->dims));
+            if (pass) assert_null(st_data(w, data, n));
+        }
+    assert_null(st_commit(w));
+    st_close(f);
+}
+
+static void states_that_lack_tensors(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_adam(m, .lr = 0.1);
+    xt_backward(ones(m));
+    xt_optimizer_step(o);
+    assert_true(xt_mark_step());
+    size_t n = (size_t)xt_optimizer_tensors(o);
+    assert_true(n >= 5);
+    assert_null(xt_optimizer_save(o, in_dir("whole")));
+    for (size_t i = 0; i <= n; i++) {
+        char whole[256];
+        snprintf(whole, sizeof whole, "%s", in_dir("whole"));
+        write_without(whole, in_dir("part"), i);
+        xt_status s = xt_optimizer_load(o, in_dir("part"));
+        if (i == n ? s != NULL : !s || !strstr(xt_status_message(s), "the file is not whole"))
+            fail_msg("without tensor %zu of %zu: %s", i, n, xt_status_message(s));
+        xt_status_free(s);
+    }
+    xt_optimizer_free(o);
+    xt_module_free(m);
 }
 
 /* The number is read by the kind's updates, or refused. */
@@ -199,6 +246,7 @@ static void dropped_steps_are_no_updates(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(states_of_another_kind, begin, end),
+        cmocka_unit_test_setup_teardown(states_that_lack_tensors, begin, end),
         cmocka_unit_test_setup_teardown(groups_of_numbers_it_has, begin, end),
         cmocka_unit_test_setup_teardown(batches_live_through_evaluations, begin, end),
         cmocka_unit_test_setup_teardown(what_is_kept_does_not_grow, begin, end),

@@ -131,6 +131,64 @@ static void numbers_are_bounded(void **state) {
     }
 }
 
+/* The file without its tensor number `i`, and checksums that are right; the name in *out. False: there are fewer. */
+static bool forge_without(const char *from, const char *to, int i, char *out, size_t room) {
+    char *data;
+    size_t n;
+    uint64_t len;
+    assert_null(file_read_all(from, &data, &n));
+    memcpy(&len, data, 8);
+    cJSON *head = cJSON_ParseWithLength(data + 8, len), *one;
+    int at = 0;
+    cJSON_ArrayForEach(one, head) {
+        bool plain = strcmp(one->string, "__metadata__") != 0 && strcmp(one->string, "xtrain:checksum") != 0;
+        if (plain && at++ == i) break;
+    }
+    bool there = one != NULL;
+    if (there) {
+        hash128 sums[2] = {{0, 0}, {0, 0}};
+        char *own = data + 8 + len + offset_of(head, "xtrain:checksum", 0);
+        snprintf(out, room, "%s", one->string);
+        cJSON_DeleteItemFromObjectCaseSensitive(head, out);
+        cJSON_ArrayForEach(one, head) {
+            if (strcmp(one->string, "__metadata__") == 0 || strcmp(one->string, "xtrain:checksum") == 0) continue;
+            uint64_t begin = offset_of(head, one->string, 0), end = offset_of(head, one->string, 1);
+            sums[0] = hash_bytes(data + 8 + len + begin, end - begin, sums[0]);
+        }
+        char *text = cJSON_PrintUnformatted(head);
+        uint64_t size = strlen(text);
+        sums[1] = hash_bytes(text, size, (hash128){0, 0});
+        memcpy(own, sums, sizeof sums);
+        FILE *f = fopen(to, "wb");
+        assert_non_null(f);
+        fwrite(&size, 1, 8, f);
+        fwrite(text, 1, size, f);
+        fwrite(data + 8 + len, 1, n - 8 - len, f);
+        fclose(f);
+        cJSON_free(text);
+    }
+    cJSON_Delete(head);
+    base_free(data);
+    return there;
+}
+
+/* Parameters, averages, the optimizer's, sums of the logs: what would begin anew in the place of one that is lost would
+ * be none of the run's. */
+static void tensors_are_all_there(void **state) {
+    (void)state;
+    char good[96], bad[96], name[200], want[300];
+    int n = 0;
+    snprintf(good, sizeof good, "%s/good", dir);
+    snprintf(bad, sizeof bad, "%s/bad.ckpt", dir);
+    assert_int_equal(run(1, NULL, good), 0);
+    for (; forge_without(good, bad, n, name, sizeof name); n++) {
+        snprintf(want, sizeof want, "lacks the tensor %s, which the run has saved in it", name);
+        if (run(2, bad, NULL) == 0) fail_msg("without %s: the run went on", name);
+        if (!strstr(told, want)) fail_msg("\"%s\" was not said in:\n%s", want, told);
+    }
+    assert_true(n >= 6);
+}
+
 /* A path without a folder in it, whose file is found again as ./NAME. */
 static void no_advice_to_itself(void **state) {
     (void)state;
@@ -153,7 +211,9 @@ static void no_advice_to_itself(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(numbers_are_bounded, kept_setup, kept_teardown),
-                                       cmocka_unit_test_setup_teardown(no_advice_to_itself, kept_setup, kept_teardown)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(numbers_are_bounded, kept_setup, kept_teardown),
+        cmocka_unit_test_setup_teardown(tensors_are_all_there, kept_setup, kept_teardown),
+        cmocka_unit_test_setup_teardown(no_advice_to_itself, kept_setup, kept_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

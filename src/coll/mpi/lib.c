@@ -128,7 +128,7 @@ static xt_status init_within(int64_t deadline, int *out_threads) {
     pthread_t thread;
     int64_t began = coll_now();
     if (!init.begun) {
-        int err = cpus_start(&thread, init_thread, NULL);
+        int err = cpus_start(&thread, "the thread for MPI_Init", init_thread, NULL);
         if (err) return status_no_thread(err, "the thread for MPI_Init");
         pthread_detach(thread);
         init.begun = true;

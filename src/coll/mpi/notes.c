@@ -46,7 +46,8 @@ void mpi_tell_notes(coll_group *g) {
     mpi_notes *n = &((mpi_state *)g->state)->notes;
     pthread_mutex_lock(&n->lock);
     /* without it notes are a second old, or older */
-    if (!n->running) n->running = cpus_start(&n->teller, tell_news, g) == 0;
+    if (!n->running)
+        n->running = cpus_start(&n->teller, "the thread that tells other ranks of this one", tell_news, g) == 0;
     pthread_mutex_unlock(&n->lock);
 }
 

@@ -46,7 +46,8 @@ void mpi_progress_begin(coll_group *g) {
     pthread_mutex_lock(&p->lock);
     p->wanted = true;
     /* without it what was started goes on in the calls that follow */
-    if (!p->running && !p->stopping) p->running = cpus_start(&p->thread, look_after, g) == 0;
+    if (!p->running && !p->stopping)
+        p->running = cpus_start(&p->thread, "the thread of collectives", look_after, g) == 0;
     pthread_cond_signal(&p->changed);
     pthread_mutex_unlock(&p->lock);
 }

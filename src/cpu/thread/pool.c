@@ -178,7 +178,7 @@ pool *pool_new(int threads) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (int i = 0; i < n; i++) {
         p->helpers[i] = (helper){.pool = p, .number = i + 1};
-        if (cpus_start(&p->helpers[i].thread, help, &p->helpers[i]) != 0) break;
+        if (cpus_start(&p->helpers[i].thread, "a thread of the CPU device", help, &p->helpers[i]) != 0) break;
         p->n++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -1,4 +1,5 @@
 /* The process-wide device, opened at its first use; ranks of a run open one client together. */
+#include "base/cpus.h"
 #include "coll/coll.h"
 #include "lazy/core/ctx.h"
 #include "lazy/core/exit.h"
@@ -33,7 +34,8 @@ static xt_status kv_put(void *user, const char *key, size_t n, const char *value
 
 /* Threads do not come along into a forked process: whoever waited there for the device's, the reader's or the logger's
  * would wait for good. */
-static atomic_int forked_from; /* the process whose device was open then; 0: none */
+static atomic_int forked_from; /* the process in which there was any then; 0: none */
+static const char *forked_while; /* what one of them was for; NULL: the device was open */
 
 static _Atomic(void (*)(void)) at_unfinished;
 void lazy_at_unfinished(void (*fn)(void)) {
@@ -135,10 +137,14 @@ void lazy_device_use(const char *s) {
 }
 
 static void in_child(void) {
-    if (dev.client) atomic_store(&forked_from, (int)dev.pid);
+    const char *at_work = dev.client ? NULL : cpus_at_work();
+    if (atomic_load(&forked_from) || (!dev.client && !at_work)) return;
+    forked_while = at_work;
+    atomic_store(&forked_from, (int)getppid());
 }
 
-static void watch_forks(void) {
+/* From the beginning on: there are threads before the device is open, and some may outlive it. */
+__attribute__((constructor)) static void watch_forks(void) {
     pthread_atfork(NULL, NULL, in_child);
 }
 
@@ -151,10 +157,11 @@ xt_status lazy_forked(const char *what, const xt_src *src) {
     if (__builtin_expect(!parent, true)) return NULL;
     return status_new(
         XT_FAILED_PRECONDITION, src,
-        "%s in a process that was forked (from %d) after the device was opened: its threads stayed there, "
-        "so nothing can run here; fork before the first tensor is computed, or start another program "
-        "(exec), and leave this process by _exit",
-        what, parent);
+        "%s in a process that was forked (from %d) %s%s%s: its threads stayed there, so nothing can run here; fork %s, "
+        "or start another program (exec), and leave this process by _exit",
+        what, parent, forked_while ? "while " : "after the device was opened", forked_while ? forked_while : "",
+        forked_while ? " was at work there" : "",
+        forked_while ? "when that has ended (xt_finish)" : "before the first tensor is computed, or behind xt_finish");
 }
 
 static xt_status open_device(device_client **out) {
@@ -172,10 +179,8 @@ static xt_status open_device(device_client **out) {
 }
 
 xt_status lazy_device(device_client **out) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     *out = NULL;
     XT_TRY(lazy_forked("a computation", NULL));
-    pthread_once(&once, watch_forks);
     xt_status s = NULL;
     int cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);

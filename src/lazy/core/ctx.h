@@ -345,8 +345,6 @@ void lazy_watch_exit(void);
 void lazy_watch_late_error(void);
 /* opens this device next, whatever the environment says; NULL: as it says. Kept, not copied */
 void lazy_device_use(const char *spec);
-/* fn() before the device is closed: what is of it is given back. Once per process */
-void lazy_at_device_close(void (*fn)(void));
 int64_t lazy_memory_limit(void); /* bytes of the device; < 0: unknown */
 void lazy_set_rehearsing(bool on);
 void lazy_tear_down(void); /* hooks of xt_finish, owned objects, this thread's tensors, programs, the device */

@@ -23,6 +23,7 @@ static _Thread_local int depth;
 static void drop_to(int to) {
     while (depth > to) {
         depth--;
+        frames_noted--;
         if (depth < DEEPEST && running[depth].pinned) handle_unpin(running[depth].held);
     }
 }
@@ -41,6 +42,7 @@ static void enter(lazy_inside_fn *call, const running_fn *fn) {
         if ((running[depth].pinned = !call->before)) handle_pin(fn->held);
     }
     depth++;
+    frames_noted++;
 }
 
 bool lazy_holds(const void *p) {
@@ -102,30 +104,71 @@ __attribute__((noinline)) const char *lazy_inside(void) {
 
 /* --- what calls use --- */
 enum { MOST_USED = 128 }; /* more are not pinned */
+/* What a call may have switched for the functions that it calls, as it was before. */
+typedef struct around {
+    int no_grad;
+    size_t autocasts;
+    const xt_src *called_from;
+    lazy_calling calling;
+    lazy_draw_mark draws;
+} around;
 static _Thread_local struct used {
     const char *call, *frame;
     const void *held; /* NULL: the call itself */
+    around around; /* of the call itself */
 } used[MOST_USED];
 static _Thread_local int n_used;
+
+static around as_it_is(void) {
+    const lazy_ctx *c = lazy_ctx_there();
+    return (around){.no_grad = c ? c->no_grad : 0,
+                    .autocasts = c ? c->n_autocasts : 0,
+                    .called_from = src_called_from,
+                    .calling = lazy_called_now,
+                    .draws = lazy_draws_mark()};
+}
+
+static void put_back(const around *a) {
+    lazy_ctx *c = lazy_ctx_there();
+    src_id began;
+    if (c) c->no_grad = a->no_grad;
+    if (c && c->n_autocasts > a->autocasts) lazy_autocasts_end(c, a->autocasts, &began);
+    src_called_from = a->called_from;
+    lazy_called_now = a->calling;
+    if (lazy_draws_mark().step != a->draws.step) lazy_draws_return(a->draws);
+}
 
 void lazy_used(int mark) {
     while (n_used > mark) {
         const void *held = used[--n_used].held;
         used[n_used].held = NULL;
+        frames_noted--;
         if (held) handle_unpin(held);
     }
 }
 
 /* Calls whose part of the stack is free again were left. */
 static void forget_used(const char *here) {
-    while (n_used > 0 && here >= used[n_used - 1].frame) lazy_used(n_used - 1);
+    while (n_used > 0 && here >= used[n_used - 1].frame) {
+        const around was = used[n_used - 1].around;
+        bool call = !used[n_used - 1].held;
+        lazy_used(n_used - 1);
+        if (call) put_back(&was);
+    }
 }
 
-__attribute__((noinline)) int lazy_uses(const char *call) {
-    const char *here = __builtin_frame_address(0);
-    forget_used(here);
+void lazy_forget_left_calls(const char *frame) {
+    while (depth > 0 && depth <= DEEPEST && frame > running[depth - 1].frame) drop_to(depth - 1);
+    forget_used(frame);
+    log_forget_left(frame);
+}
+
+int lazy_uses(const char *call, const char *frame) {
+    forget_used(frame);
     int mark = n_used;
-    if (n_used < MOST_USED) used[n_used++] = (struct used){call, here, NULL};
+    if (n_used == MOST_USED) return mark;
+    used[n_used++] = (struct used){call, frame, NULL, as_it_is()};
+    frames_noted++;
     return mark;
 }
 
@@ -153,8 +196,9 @@ bool lazy_too_deep(void) {
 
 void lazy_use(const void *handle) {
     if (!handle || !n_used || n_used == MOST_USED) return;
-    struct used one = {used[n_used - 1].call, used[n_used - 1].frame, handle};
+    struct used one = {used[n_used - 1].call, used[n_used - 1].frame, handle, {0}};
     used[n_used++] = one;
+    frames_noted++;
     handle_pin(handle);
 }
 

@@ -28,7 +28,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     job *head, *tail;
-    bool running, busy;
+    bool running, busy, ends; /* ends: with the device */
     lazy_requester asked; /* by whom the function was given that is busy; */
     uint64_t done; /* how many have returned */
     pthread_t thread;
@@ -57,14 +57,19 @@ static void drop(job *j) {
 }
 
 static void *serve(void *unused);
+static void end_with_device(void);
+static void watch_device(void) {
+    lazy_at_device_close(end_with_device);
+}
 static int start(void) { /* pthread_create's error */
-    int error = cpus_start(&rd.thread, serve, NULL);
-    if (!error) pthread_detach(rd.thread);
-    return error;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_device);
+    return cpus_start(&rd.thread, "the thread that gives values to xt_when_ready", serve, NULL);
 }
 
 static void returned(bool thread_left) {
     pthread_mutex_lock(&rd.lock);
+    if (thread_left) pthread_detach(pthread_self()); /* nobody waits for it any more */
     if (thread_left) rd.running = start() == 0;
     rd.busy = false;
     rd.done++;
@@ -115,7 +120,8 @@ static void *serve(void *unused) {
     lazy_thread_is_ours();
     pthread_mutex_lock(&rd.lock);
     for (;;) {
-        while (!rd.head || !rd.head->arrived) pthread_cond_wait(&rd.changed, &rd.lock);
+        while (!(rd.head ? rd.head->arrived : rd.ends)) pthread_cond_wait(&rd.changed, &rd.lock);
+        if (!rd.head) break;
         job *j = rd.head;
         rd.head = j->next;
         if (!rd.head) rd.tail = NULL;
@@ -126,7 +132,21 @@ static void *serve(void *unused) {
         returned(false);
         pthread_mutex_lock(&rd.lock);
     }
+    rd.running = rd.ends = false;
+    pthread_mutex_unlock(&rd.lock);
     return NULL;
+}
+
+/* All have been waited for (lazy_reader_drain). One whose function does not return is left to itself. */
+static void end_with_device(void) {
+    if (on_reader || lazy_is_forked()) return;
+    pthread_mutex_lock(&rd.lock);
+    bool ends = rd.running && !rd.busy && !rd.head;
+    pthread_t thread = rd.thread;
+    rd.ends = ends;
+    pthread_cond_broadcast(&rd.changed);
+    pthread_mutex_unlock(&rd.lock);
+    if (ends) pthread_join(thread, NULL);
 }
 
 xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q) {
