@@ -3,7 +3,7 @@
 name of the header that libtorch has, PyTorch's own schemas say what arguments there are: each number of them is tried,
 with values of each of their types, and a pool of values of other types, which C++ converts as it likes. Both libraries
 compile all of them; a call that only one has is left out, and one whose numbers differ here is a fault that
-tests/cli/libtorch_calls.sh shows.
+tests/cli/libtorch_calls.sh shows. Calls that the table has stay there.
 
 usage: libtorch_calls.py BUILD [EXPRESSIONS]    by a Python that has torch; BUILD: where libxtrain.so is; EXPRESSIONS: a
                                                 file of further calls, one a line
@@ -172,9 +172,11 @@ def main():
         read += ["-x", "c++", "/dev/null"]
         subprocess.run(read, stdout=header, check=True)
         expressions = written({(kind, name) for kind, name, *_ in calls.declared(header.name)})
+    expressions = [expression for expression, _ in calls.rows_of(TABLE)] + expressions
     if len(sys.argv) > 2:
         with open(sys.argv[2]) as more:
-            expressions = list(dict.fromkeys(more.read().split("\n") + expressions))
+            expressions = more.read().split("\n") + expressions
+    expressions = list(dict.fromkeys(expressions))
     expressions = [e for e in expressions if e and calls.call_of(e)[0] not in calls.ELSEWHERE]
     ours = ["-I", f"{ROOT}/include", f"-L{build}", "-lxtrain", f"-Wl,-rpath,{build}"]
     here = results(calls.HEAD, ours, expressions)
