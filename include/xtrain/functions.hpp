@@ -90,6 +90,7 @@ inline tensor argsort(const tensor &x, int axis = -1, xt_sort_opts o = {}, place
 inline tensor argsort(const tensor &x, int axis, bool descending, place w = XT_HPP_HERE_) {
     return x.argsort(axis, descending, w);
 }
+/* the same, largest first where asked */
 template <class Flag, if_bool_<Flag> = 0>
 tensor argsort(const tensor &x, Flag stable, int axis = -1, bool descending = false, place w = XT_HPP_HERE_) {
     return x.argsort(stable, axis, descending, w);
@@ -98,6 +99,7 @@ tensor argsort(const tensor &x, Flag stable, int axis = -1, bool descending = fa
 inline std::tuple<tensor, tensor> sort(const tensor &x, int axis = -1, xt_sort_opts o = {}, place w = XT_HPP_HERE_) {
     return x.sort(axis, o, w);
 }
+/* largest first, where asked */
 inline std::tuple<tensor, tensor> sort(const tensor &x, int axis, bool descending, place w = XT_HPP_HERE_) {
     return x.sort(axis, descending, w);
 }
@@ -106,20 +108,25 @@ inline std::tuple<tensor, tensor> topk(const tensor &x, int64_t k, int axis = -1
                                        place w = XT_HPP_HERE_) {
     return x.topk(k, axis, o, w);
 }
+/* the k smallest, where largest is false */
 inline std::tuple<tensor, tensor> topk(const tensor &x, int64_t k, int axis, bool largest, bool sorted = true,
                                        place w = XT_HPP_HERE_) {
     return x.topk(k, axis, largest, sorted, w);
 }
+/* the root of the sum of squares */
 inline tensor norm(const tensor &x, place w = XT_HPP_HERE_) {
     return x.norm(w);
 }
+/* sum(|x|^p)^(1/p) of all */
 template <class Number, if_number_<Number> = 0> tensor norm(const tensor &x, Number p, place w = XT_HPP_HERE_) {
     return x.norm(p, w);
 }
+/* the same of x as a dtype */
 template <class Number, if_number_<Number> = 0>
 tensor norm(const tensor &x, Number p, xt_dtype dtype, place w = XT_HPP_HERE_) {
     return x.norm(p, dtype, w);
 }
+/* the same along axes */
 template <class Number, if_number_<Number> = 0>
 tensor norm(const tensor &x, Number p, axes over, bool keepdim = false, xt_dtype dtype = XT_DTYPE_NONE,
             place w = XT_HPP_HERE_) {
@@ -533,6 +540,7 @@ template <class A, class B, class C, if_number_<A> = 0, if_number_<B> = 0, if_nu
 tensor arange(A start, B stop, C step, xt_dtype dtype, place w = XT_HPP_HERE_) {
     return xt_range_at(&w, static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step), dtype);
 }
+/* the same, of their own dtype */
 template <class A, class B, class C, if_number_<A> = 0, if_number_<B> = 0, if_number_<C> = 0>
 tensor arange(A start, B stop, C step, place w = XT_HPP_HERE_) {
     bool whole = std::is_integral_v<A> && std::is_integral_v<B> && std::is_integral_v<C>;
@@ -543,6 +551,7 @@ template <class A, class B, if_number_<A> = 0, if_number_<B> = 0>
 tensor arange(A start, B stop, xt_dtype dtype, place w = XT_HPP_HERE_) {
     return arange(start, stop, 1, dtype, w);
 }
+/* the same, of their own dtype */
 template <class A, class B, if_number_<A> = 0, if_number_<B> = 0>
 tensor arange(A start, B stop, place w = XT_HPP_HERE_) {
     return arange(start, stop, 1, w);
@@ -551,6 +560,7 @@ tensor arange(A start, B stop, place w = XT_HPP_HERE_) {
 template <class B, if_number_<B> = 0> tensor arange(B stop, xt_dtype dtype, place w = XT_HPP_HERE_) {
     return arange(0, stop, 1, dtype, w);
 }
+/* the same, of their own dtype */
 template <class B, if_number_<B> = 0> tensor arange(B stop, place w = XT_HPP_HERE_) {
     return arange(0, stop, 1, w);
 }
@@ -663,14 +673,17 @@ inline tensor avg_pool2d_(tensor x, axes kernel, axes stride, axes padding, bool
 inline tensor max_pool2d(tensor x, int kernel, xt_pool_opts o = {}, place w = XT_HPP_HERE_) {
     return xt_pool_at(&w, false, 2, x, kernel, o);
 }
+/* the same, with strides and so on */
 inline tensor max_pool2d(tensor x, int kernel, std::initializer_list<int> stride, axes padding = 0, axes dilation = 1,
                          bool ceil_mode = false, place w = XT_HPP_HERE_) {
     return max_pool2d_(x, kernel, stride, padding, dilation, ceil_mode, w);
 }
+/* the same, with strides and so on */
 inline tensor max_pool2d(tensor x, int kernel, int stride, axes padding = 0, axes dilation = 1, bool ceil_mode = false,
                          place w = XT_HPP_HERE_) {
     return max_pool2d_(x, kernel, stride, padding, dilation, ceil_mode, w);
 }
+/* the same, with strides and so on */
 inline tensor max_pool2d(tensor x, std::initializer_list<int> kernel, axes stride = {}, axes padding = 0,
                          axes dilation = 1, bool ceil_mode = false, place w = XT_HPP_HERE_) {
     return max_pool2d_(x, kernel, stride, padding, dilation, ceil_mode, w);
@@ -678,15 +691,18 @@ inline tensor max_pool2d(tensor x, std::initializer_list<int> kernel, axes strid
 inline tensor avg_pool2d(tensor x, int kernel, xt_pool_opts o = {}, place w = XT_HPP_HERE_) {
     return xt_pool_at(&w, true, 2, x, kernel, o);
 }
+/* the same, with strides and so on */
 inline tensor avg_pool2d(tensor x, int kernel, std::initializer_list<int> stride, axes padding = 0,
                          bool ceil_mode = false, bool count_include_pad = true, int divisor = -1,
                          place w = XT_HPP_HERE_) {
     return avg_pool2d_(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor, w);
 }
+/* the same, with strides and so on */
 inline tensor avg_pool2d(tensor x, int kernel, int stride, axes padding = 0, bool ceil_mode = false,
                          bool count_include_pad = true, int divisor = -1, place w = XT_HPP_HERE_) {
     return avg_pool2d_(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor, w);
 }
+/* the same, with strides and so on */
 inline tensor avg_pool2d(tensor x, std::initializer_list<int> kernel, axes stride = {}, axes padding = 0,
                          bool ceil_mode = false, bool count_include_pad = true, int divisor = -1,
                          place w = XT_HPP_HERE_) {

@@ -382,9 +382,11 @@ class tensor {
     tensor norm(place w = XT_HPP_HERE_) const {
         return xt_norm_at(&w, t_);
     }
+    /* the same, with p */
     template <class Number, if_number_<Number> = 0> tensor norm(Number p, place w = XT_HPP_HERE_) const {
         return norm(p, axes({}), false, XT_DTYPE_NONE, w);
     }
+    /* of x as a dtype */
     template <class Number, if_number_<Number> = 0>
     tensor norm(Number p, xt_dtype dtype, place w = XT_HPP_HERE_) const {
         return norm(p, axes({}), false, dtype, w);
@@ -426,11 +428,13 @@ class tensor {
     tensor argsort(int axis = -1, xt_sort_opts o = {}, place w = XT_HPP_HERE_) const {
         return xt_argsort_at(&w, t_, axis, o);
     }
+    /* the same, largest first where asked */
     tensor argsort(int axis, bool descending, place w = XT_HPP_HERE_) const {
         xt_sort_opts o{};
         o.descending = descending;
         return argsort(axis, o, w);
     }
+    /* the same, largest first where asked */
     template <class Flag, if_bool_<Flag> = 0>
     tensor argsort(Flag, int axis = -1, bool descending = false, place w = XT_HPP_HERE_) const {
         return argsort(axis, descending, w);
@@ -441,6 +445,7 @@ class tensor {
         xt_sort_at(&w, t_, axis, o, &v, &i);
         return {v, i};
     }
+    /* largest first, where asked */
     std::tuple<tensor, tensor> sort(int axis, bool descending, place w = XT_HPP_HERE_) const {
         xt_sort_opts o{};
         o.descending = descending;
