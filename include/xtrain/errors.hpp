@@ -9,7 +9,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -77,6 +76,11 @@ inline void rethrow_(std::exception_ptr &thrown) {
 /* What libtorch has and this does not: who calls it is told at compile time what to do. */
 template <class...> inline constexpr bool never_ = false;
 
+/* Arguments that are told apart by what they are: a bool is no axis, a dtype, which C counts as a number, is none. */
+template <class T> using if_bool_ = std::enable_if_t<std::is_same_v<T, bool>, int>;
+template <class T> using if_number_ = std::enable_if_t<std::is_arithmetic_v<T>, int>;
+template <class T> using if_axis_ = std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int>;
+
 inline void check_rank_(size_t rank, const place &w) {
     if (rank > XT_MAX_RANK)
         check(xt_status_new(XT_INVALID_ARGUMENT, "%s:%d: a shape of %d dims; a tensor has at most %d", w.file, w.line,
@@ -107,8 +111,7 @@ struct axes {
         for (int axis : of) list.v[list.n++] = axis;
     }
     /* one */
-    axes(int axis) { list.v[list.n++] = axis; }
-    axes(xt_dtype) = delete; /* a dtype is no axis */
+    template <class T, if_axis_<T> = 0> axes(T axis) { list.v[list.n++] = static_cast<int>(axis); }
 };
 
 } /* namespace xt */

@@ -16,15 +16,44 @@ XT_HPP_FUNCTION_(log)
 XT_HPP_FUNCTION_(argmax)
 XT_HPP_FUNCTION_(argmin)
 #undef XT_HPP_FUNCTION_
-#define XT_HPP_FUNCTION_(name, fn, opts)                                                           \
+#define XT_HPP_FUNCTION_(name, fn)                                                                 \
     inline tensor name(const tensor &x, axes over, bool keepdim = false, place w = XT_HPP_HERE_) { \
         return x.name(over, keepdim, w);                                                           \
-    }                                                                                              \
-    template <class T, class = std::enable_if_t<std::is_integral_v<T>>>                            \
-    tensor name(const tensor &x, T axis, bool keepdim = false, place w = XT_HPP_HERE_) {           \
-        return x.name(axis, keepdim, w);                                                           \
     }
 XT_HPP_ALONG_(XT_HPP_FUNCTION_)
+#undef XT_HPP_FUNCTION_
+#define XT_HPP_FUNCTION_(name, fn)                                                                       \
+    inline tensor name(const tensor &x, axes over, bool keepdim = false, xt_dtype dtype = XT_DTYPE_NONE, \
+                       place w = XT_HPP_HERE_) {                                                         \
+        return x.name(over, keepdim, dtype, w);                                                          \
+    }                                                                                                    \
+    inline tensor name(const tensor &x, xt_dtype dtype, place w = XT_HPP_HERE_) {                        \
+        return x.name(dtype, w);                                                                         \
+    } /* a dtype is no flag */                                                                           \
+    tensor name(const tensor &x, axes over, xt_dtype dtype) = delete;
+XT_HPP_ALONG_OF_(XT_HPP_FUNCTION_)
+#undef XT_HPP_FUNCTION_
+#define XT_HPP_FUNCTION_(name, fn)                                                                                  \
+    inline tensor name(const tensor &x, axes over, bool unbiased = true, bool keepdim = false,                      \
+                       place w = XT_HPP_HERE_) {                                                                    \
+        return x.name(over, unbiased, keepdim, w);                                                                  \
+    }                                                                                                               \
+    template <class Flag, if_bool_<Flag> = 0> tensor name(const tensor &x, Flag unbiased, place w = XT_HPP_HERE_) { \
+        return x.name(unbiased, w);                                                                                 \
+    }
+XT_HPP_SPREAD_(XT_HPP_FUNCTION_)
+#undef XT_HPP_FUNCTION_
+#define XT_HPP_FUNCTION_(name, fn)                                                                                    \
+    inline std::tuple<tensor, tensor> name(const tensor &x, int axis, bool keepdim = false, place w = XT_HPP_HERE_) { \
+        return x.name(axis, keepdim, w);                                                                              \
+    }
+XT_HPP_WHERE_(XT_HPP_FUNCTION_)
+#undef XT_HPP_FUNCTION_
+#define XT_HPP_FUNCTION_(name, fn)                                                                          \
+    inline tensor name(const tensor &x, int axis, xt_dtype dtype = XT_DTYPE_NONE, place w = XT_HPP_HERE_) { \
+        return x.name(axis, dtype, w);                                                                      \
+    }
+XT_HPP_AXIS_OF_(XT_HPP_FUNCTION_)
 #undef XT_HPP_FUNCTION_
 #define XT_HPP_FUNCTION_(name)                                                     \
     inline tensor name(const tensor &x, const tensor &y, place w = XT_HPP_HERE_) { \
@@ -32,40 +61,12 @@ XT_HPP_ALONG_(XT_HPP_FUNCTION_)
     }
 XT_HPP_WITH_(XT_HPP_FUNCTION_)
 #undef XT_HPP_FUNCTION_
-#define XT_HPP_FUNCTION_(name)                                                    \
-    inline tensor name(const tensor &x, xt_dtype dtype, place w = XT_HPP_HERE_) { \
-        return x.name(dtype, w);                                                  \
-    }
-XT_HPP_CAST_(XT_HPP_FUNCTION_)
-#undef XT_HPP_FUNCTION_
-#define XT_HPP_FUNCTION_(name)                                                                                  \
-    inline tensor name(const tensor &x, bool unbiased, place w = XT_HPP_HERE_) {                                \
-        return x.name(unbiased, w);                                                                             \
-    }                                                                                                           \
-    inline tensor name(const tensor &x, axes over, double correction = 1, bool keepdim = false,                 \
-                       place w = XT_HPP_HERE_) {                                                                \
-        return x.name(over, correction, keepdim, w);                                                            \
-    }                                                                                                           \
-    template <class T, class = std::enable_if_t<std::is_integral_v<T>>>                                         \
-    tensor name(const tensor &x, T axis, double correction = 1, bool keepdim = false, place w = XT_HPP_HERE_) { \
-        return x.name(axis, correction, keepdim, w);                                                            \
-    }
-XT_HPP_SPREAD_(XT_HPP_FUNCTION_)
-#undef XT_HPP_FUNCTION_
-inline tensor norm(const tensor &x, double p, place w = XT_HPP_HERE_) {
-    return x.norm(p, w);
-}
-inline tensor norm(const tensor &x, double p, axes over, bool keepdim = false, place w = XT_HPP_HERE_) {
-    return x.norm(p, over, keepdim, w);
-}
-/* "none" or "tanh" */
-inline tensor gelu(const tensor &x, const char *approximate = "none", place w = XT_HPP_HERE_) {
-    return x.gelu(approximate, w);
-}
 #undef XT_HPP_EACH_
-#undef XT_HPP_CAST_
-#undef XT_HPP_SPREAD_
 #undef XT_HPP_ALONG_
+#undef XT_HPP_ALONG_OF_
+#undef XT_HPP_SPREAD_
+#undef XT_HPP_WHERE_
+#undef XT_HPP_AXIS_OF_
 #undef XT_HPP_WITH_
 #undef XT_HPP_BOTH_
 #undef XT_HPP_IN_PLACE_
@@ -83,20 +84,56 @@ inline tensor masked_fill(const tensor &x, const tensor &mask, double v, place w
 inline tensor masked_select(const tensor &x, const tensor &mask, place w = XT_HPP_HERE_) {
     return x.masked_select(mask, w);
 }
-inline tensor cumsum(const tensor &x, int axis, place w = XT_HPP_HERE_) {
-    return x.cumsum(axis, w);
-}
 inline tensor argsort(const tensor &x, int axis = -1, xt_sort_opts o = {}, place w = XT_HPP_HERE_) {
     return x.argsort(axis, o, w);
+}
+inline tensor argsort(const tensor &x, int axis, bool descending, place w = XT_HPP_HERE_) {
+    return x.argsort(axis, descending, w);
+}
+/* the same, largest first where asked */
+template <class Flag, if_bool_<Flag> = 0>
+tensor argsort(const tensor &x, Flag stable, int axis = -1, bool descending = false, place w = XT_HPP_HERE_) {
+    return x.argsort(stable, axis, descending, w);
 }
 /* values and indices: auto [v, i] = xt::sort(x) */
 inline std::tuple<tensor, tensor> sort(const tensor &x, int axis = -1, xt_sort_opts o = {}, place w = XT_HPP_HERE_) {
     return x.sort(axis, o, w);
 }
+/* largest first, where asked */
+inline std::tuple<tensor, tensor> sort(const tensor &x, int axis, bool descending, place w = XT_HPP_HERE_) {
+    return x.sort(axis, descending, w);
+}
 /* the k largest, and where they are */
 inline std::tuple<tensor, tensor> topk(const tensor &x, int64_t k, int axis = -1, xt_topk_opts o = {},
                                        place w = XT_HPP_HERE_) {
     return x.topk(k, axis, o, w);
+}
+/* the k smallest, where largest is false */
+inline std::tuple<tensor, tensor> topk(const tensor &x, int64_t k, int axis, bool largest, bool sorted = true,
+                                       place w = XT_HPP_HERE_) {
+    return x.topk(k, axis, largest, sorted, w);
+}
+/* the root of the sum of squares */
+inline tensor norm(const tensor &x, place w = XT_HPP_HERE_) {
+    return x.norm(w);
+}
+/* sum(|x|^p)^(1/p) of all */
+template <class Number, if_number_<Number> = 0> tensor norm(const tensor &x, Number p, place w = XT_HPP_HERE_) {
+    return x.norm(p, w);
+}
+/* the same of x as a dtype */
+template <class Number, if_number_<Number> = 0>
+tensor norm(const tensor &x, Number p, xt_dtype dtype, place w = XT_HPP_HERE_) {
+    return x.norm(p, dtype, w);
+}
+/* the same along axes */
+template <class Number, if_number_<Number> = 0>
+tensor norm(const tensor &x, Number p, axes over, bool keepdim = false, xt_dtype dtype = XT_DTYPE_NONE,
+            place w = XT_HPP_HERE_) {
+    return x.norm(p, over, keepdim, dtype, w);
+}
+inline tensor gelu(const tensor &x, const char *approximate = "none", place w = XT_HPP_HERE_) {
+    return x.gelu(approximate, w);
 }
 /* parts of that size, the last one smaller */
 inline std::vector<tensor> split(const tensor &x, int64_t size, int axis = 0, place w = XT_HPP_HERE_) {
@@ -167,17 +204,11 @@ inline tensor argmax(const tensor &x, int axis, bool keepdim = false, place w = 
 inline tensor argmin(const tensor &x, int axis, bool keepdim = false, place w = XT_HPP_HERE_) {
     return x.argmin(axis, keepdim, w);
 }
-inline tensor softmax(const tensor &x, int axis, place w = XT_HPP_HERE_) {
-    return x.softmax(axis, w);
-}
-inline tensor log_softmax(const tensor &x, int axis, place w = XT_HPP_HERE_) {
-    return x.log_softmax(axis, w);
-}
 inline tensor pow(operand x, operand y) {
     if (y.is_number) return xt_pow_scalar_at(&y.at, x.t, y.number);
     return x.is_number ? xt_pow_of_scalar_at(&x.at, x.number, y.t) : xt_pow_at(&x.at, x.t, y.t);
 }
-inline tensor clamp(const tensor &x, double lo, double hi, place w = XT_HPP_HERE_) {
+inline tensor clamp(const tensor &x, double lo, double hi = __builtin_inf(), place w = XT_HPP_HERE_) {
     return x.clamp(lo, hi, w);
 }
 inline tensor reshape(const tensor &x, shape dims, place w = XT_HPP_HERE_) {
@@ -195,21 +226,8 @@ inline tensor unsqueeze(const tensor &x, int axis, place w = XT_HPP_HERE_) {
 inline tensor squeeze(const tensor &x, int axis, place w = XT_HPP_HERE_) {
     return x.squeeze(axis, w);
 }
-inline tensor clamp(const tensor &x, double lo, place w = XT_HPP_HERE_) {
-    return x.clamp(lo, w);
-}
-inline tensor clip(const tensor &x, double lo, place w = XT_HPP_HERE_) {
-    return x.clip(lo, w);
-}
 inline tensor isclose(const tensor &x, const tensor &y, xt_close_opts o = {}, place w = XT_HPP_HERE_) {
     return x.isclose(y, o, w);
-}
-inline tensor argsort(const tensor &x, int axis, bool descending, place w = XT_HPP_HERE_) {
-    return x.argsort(axis, descending, w);
-}
-/* largest first, where asked */
-inline std::tuple<tensor, tensor> sort(const tensor &x, int axis, bool descending, place w = XT_HPP_HERE_) {
-    return x.sort(axis, descending, w);
 }
 /* the k-th smallest, from 1 on, and where it is */
 inline std::tuple<tensor, tensor> kthvalue(const tensor &x, int64_t k, int axis = -1, place w = XT_HPP_HERE_) {
@@ -274,7 +292,7 @@ inline double item(const tensor &x, place w = XT_HPP_HERE_) {
 template <class T> T item(const tensor &x, place w = XT_HPP_HERE_) {
     return x.item<T>(w);
 }
-inline tensor clip(const tensor &x, double lo, double hi, place w = XT_HPP_HERE_) {
+inline tensor clip(const tensor &x, double lo, double hi = __builtin_inf(), place w = XT_HPP_HERE_) {
     return x.clip(lo, hi, w);
 }
 inline tensor clamp_min(const tensor &x, double lo, place w = XT_HPP_HERE_) {
@@ -317,9 +335,6 @@ inline tensor baddbmm(const tensor &c, const tensor &a, const tensor &b, xt_addm
 }
 inline tensor nonzero(const tensor &x, place w = XT_HPP_HERE_) {
     return x.nonzero(w);
-}
-inline tensor cumprod(const tensor &x, int axis, place w = XT_HPP_HERE_) {
-    return x.cumprod(axis, w);
 }
 inline tensor view(const tensor &x, shape dims, place w = XT_HPP_HERE_) {
     return x.view(dims, w);
@@ -379,8 +394,8 @@ inline tensor index_add(const tensor &x, int axis, const tensor &i, const tensor
 inline tensor quantile(const tensor &x, double q, place w = XT_HPP_HERE_) {
     return x.quantile(q, w);
 }
-inline tensor quantile(const tensor &x, double q, int axis, place w = XT_HPP_HERE_) {
-    return x.quantile(q, axis, w);
+inline tensor quantile(const tensor &x, double q, int axis, bool keepdim = false, place w = XT_HPP_HERE_) {
+    return x.quantile(q, axis, keepdim, w);
 }
 inline tensor unfold(const tensor &x, int axis, int64_t size, int64_t step, place w = XT_HPP_HERE_) {
     return x.unfold(axis, size, step, w);
@@ -440,8 +455,12 @@ inline constexpr xt_dtype kUInt8 = XT_U8; /* u8 */
 inline constexpr xt_dtype kBool = XT_BOOL; /* bool */
 
 /* The dtype stands first, or behind the dims as in libtorch: xt::zeros({2, 3}), xt::zeros({2, 3}, XT_F64). */
-inline tensor full(shape dims, double value, xt_dtype dtype = XT_F32, place w = XT_HPP_HERE_) {
-    return xt_full_at(&w, value, dtype, dims);
+template <class T, if_number_<T> = 0> tensor full(shape dims, T value, xt_dtype dtype, place w = XT_HPP_HERE_) {
+    return xt_full_at(&w, static_cast<double>(value), dtype, dims);
+}
+/* of the number's own dtype: bool, i64 of whole ones, f32 */
+template <class T, if_number_<T> = 0> tensor full(shape dims, T value, place w = XT_HPP_HERE_) {
+    return full(dims, value, operand(value).kind, w);
 }
 inline tensor zeros(shape dims, xt_dtype dtype = XT_F32, place w = XT_HPP_HERE_) {
     return xt_full_at(&w, 0, dtype, dims);
@@ -485,6 +504,9 @@ inline tensor empty_like(tensor x, place w = XT_HPP_HERE_) { /* zeros */
 inline tensor rand_like(tensor x, place w = XT_HPP_HERE_) {
     return xt_rand_like_at(&w, x);
 }
+inline tensor eye(int64_t n, int64_t m, xt_dtype dtype = XT_F32, place w = XT_HPP_HERE_) {
+    return xt_eye_at(&w, n, m, dtype);
+}
 inline tensor eye(int64_t n, xt_dtype dtype = XT_F32, place w = XT_HPP_HERE_) {
     return xt_eye_at(&w, n, n, dtype);
 }
@@ -513,29 +535,34 @@ inline tensor randn(xt_dtype dtype, shape dims, place w = XT_HPP_HERE_) {
 inline tensor randn_like(tensor x, place w = XT_HPP_HERE_) {
     return xt_randn_like_at(&w, x);
 }
-/* 0, ... below stop: i64 of a whole number, else f32; or of a dtype */
-template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
-tensor arange(T stop, xt_dtype dtype, place w = XT_HPP_HERE_) {
-    if constexpr (std::is_integral_v<T>) return xt_arange_at(&w, static_cast<int64_t>(stop), dtype);
-    return xt_range_at(&w, 0, static_cast<double>(stop), 1, dtype);
+/* start, start + step, ... below stop: i64 of whole numbers, else f32, or the dtype named */
+template <class A, class B, class C, if_number_<A> = 0, if_number_<B> = 0, if_number_<C> = 0>
+tensor arange(A start, B stop, C step, xt_dtype dtype, place w = XT_HPP_HERE_) {
+    return xt_range_at(&w, static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step), dtype);
 }
-/* the same, of its own dtype */
-template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> tensor arange(T stop, place w = XT_HPP_HERE_) {
-    return arange(stop, std::is_integral_v<T> ? XT_I64 : XT_F32, w);
-}
-/* start, ... below stop: i64 of whole numbers, else f32 */
-template <class A, class B, class = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>>>
-tensor arange(A start, B stop, place w = XT_HPP_HERE_) {
-    bool whole = std::is_integral_v<A> && std::is_integral_v<B>;
-    return xt_range_at(&w, static_cast<double>(start), static_cast<double>(stop), 1, whole ? XT_I64 : XT_F32);
-}
-/* the same, `step` apart */
-template <class A, class B, class C,
-          class = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && std::is_arithmetic_v<C>>>
+/* the same, of their own dtype */
+template <class A, class B, class C, if_number_<A> = 0, if_number_<B> = 0, if_number_<C> = 0>
 tensor arange(A start, B stop, C step, place w = XT_HPP_HERE_) {
     bool whole = std::is_integral_v<A> && std::is_integral_v<B> && std::is_integral_v<C>;
-    return xt_range_at(&w, static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step),
-                       whole ? XT_I64 : XT_F32);
+    return arange(start, stop, step, whole ? XT_I64 : XT_F32, w);
+}
+/* one apart */
+template <class A, class B, if_number_<A> = 0, if_number_<B> = 0>
+tensor arange(A start, B stop, xt_dtype dtype, place w = XT_HPP_HERE_) {
+    return arange(start, stop, 1, dtype, w);
+}
+/* the same, of their own dtype */
+template <class A, class B, if_number_<A> = 0, if_number_<B> = 0>
+tensor arange(A start, B stop, place w = XT_HPP_HERE_) {
+    return arange(start, stop, 1, w);
+}
+/* from 0 */
+template <class B, if_number_<B> = 0> tensor arange(B stop, xt_dtype dtype, place w = XT_HPP_HERE_) {
+    return arange(0, stop, 1, dtype, w);
+}
+/* the same, of their own dtype */
+template <class B, if_number_<B> = 0> tensor arange(B stop, place w = XT_HPP_HERE_) {
+    return arange(0, stop, 1, w);
 }
 inline tensor scalar(double value, xt_dtype dtype = XT_F32,
                      place w = XT_HPP_HERE_) { /* data: changing it never recompiles */
@@ -577,6 +604,14 @@ inline std::vector<tensor> meshgrid(const std::vector<tensor> &rows, bool xy = f
     xt_meshgrid_at(&w, static_cast<int>(t.size()), t.data(), xy, out.data());
     return std::vector<tensor>(out.begin(), out.end());
 }
+/* "ij", or "xy" as above */
+inline std::vector<tensor> meshgrid(const std::vector<tensor> &rows, const char *indexing, place w = XT_HPP_HERE_) {
+    std::string how = indexing;
+    if (how != "ij" && how != "xy")
+        check(xt_status_new(XT_INVALID_ARGUMENT, "%s:%d: meshgrid: \"%s\" is neither \"ij\" nor \"xy\"", w.file, w.line,
+                            indexing));
+    return meshgrid(rows, how == "xy", w);
+}
 inline tensor stack(const std::vector<tensor> &parts, int axis = 0, place w = XT_HPP_HERE_) {
     std::vector<xt_tensor> t(parts.begin(), parts.end());
     return xt_stack_at(&w, static_cast<int>(t.size()), t.data(), axis);
@@ -607,11 +642,71 @@ inline tensor normalize(tensor x, int axis = 1, xt_normalize_opts o = {}, place 
 inline tensor interpolate(tensor x, xt_interpolate_opts o = {}, place w = XT_HPP_HERE_) {
     return xt_interpolate_at(&w, x, o);
 }
+/* One number for both dims, or one a dim. */
+inline void per_dim_(axes of, int &both, int (&each)[3]) {
+    if (of.list.n == 1) both = static_cast<int>(of.list.v[0]);
+    for (int i = 0; i < of.list.n && of.list.n > 1 && i < 3; i++) each[i] = static_cast<int>(of.list.v[i]);
+}
+inline tensor pool2d_(bool average, tensor x, axes kernel, axes stride, axes padding, xt_pool_opts o, place w) {
+    int both = 0;
+    per_dim_(kernel, both, o.kernels);
+    per_dim_(stride, o.stride, o.strides);
+    per_dim_(padding, o.padding, o.paddings);
+    return xt_pool_at(&w, average, 2, x, both, o);
+}
+inline tensor max_pool2d_(tensor x, axes kernel, axes stride, axes padding, axes dilation, bool ceil_mode, place w) {
+    xt_pool_opts o{};
+    o.ceil_mode = ceil_mode ? XT_ON : XT_OFF;
+    per_dim_(dilation, o.dilation, o.dilations);
+    return pool2d_(false, x, kernel, stride, padding, o, w);
+}
+inline tensor avg_pool2d_(tensor x, axes kernel, axes stride, axes padding, bool ceil_mode, bool count_include_pad,
+                          int divisor, place w) {
+    xt_pool_opts o{};
+    o.divisor = divisor;
+    o.ceil_mode = ceil_mode ? XT_ON : XT_OFF;
+    o.count_include_pad = count_include_pad ? XT_ON : XT_OFF;
+    return pool2d_(true, x, kernel, stride, padding, o, w);
+}
+/* xt::max_pool2d(x, 2, {.stride = 1}), or with libtorch's arguments: xt::max_pool2d(x, 3, 2, 1), xt::max_pool2d(x,
+ * {2, 3}, {1, 2}). A list is told from options by its own type: {1, 2} would fill an option struct's fields. */
 inline tensor max_pool2d(tensor x, int kernel, xt_pool_opts o = {}, place w = XT_HPP_HERE_) {
     return xt_pool_at(&w, false, 2, x, kernel, o);
 }
+/* the same, with strides and so on */
+inline tensor max_pool2d(tensor x, int kernel, std::initializer_list<int> stride, axes padding = 0, axes dilation = 1,
+                         bool ceil_mode = false, place w = XT_HPP_HERE_) {
+    return max_pool2d_(x, kernel, stride, padding, dilation, ceil_mode, w);
+}
+/* the same, with strides and so on */
+inline tensor max_pool2d(tensor x, int kernel, int stride, axes padding = 0, axes dilation = 1, bool ceil_mode = false,
+                         place w = XT_HPP_HERE_) {
+    return max_pool2d_(x, kernel, stride, padding, dilation, ceil_mode, w);
+}
+/* the same, with strides and so on */
+inline tensor max_pool2d(tensor x, std::initializer_list<int> kernel, axes stride = {}, axes padding = 0,
+                         axes dilation = 1, bool ceil_mode = false, place w = XT_HPP_HERE_) {
+    return max_pool2d_(x, kernel, stride, padding, dilation, ceil_mode, w);
+}
 inline tensor avg_pool2d(tensor x, int kernel, xt_pool_opts o = {}, place w = XT_HPP_HERE_) {
     return xt_pool_at(&w, true, 2, x, kernel, o);
+}
+/* the same, with strides and so on */
+inline tensor avg_pool2d(tensor x, int kernel, std::initializer_list<int> stride, axes padding = 0,
+                         bool ceil_mode = false, bool count_include_pad = true, int divisor = -1,
+                         place w = XT_HPP_HERE_) {
+    return avg_pool2d_(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor, w);
+}
+/* the same, with strides and so on */
+inline tensor avg_pool2d(tensor x, int kernel, int stride, axes padding = 0, bool ceil_mode = false,
+                         bool count_include_pad = true, int divisor = -1, place w = XT_HPP_HERE_) {
+    return avg_pool2d_(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor, w);
+}
+/* the same, with strides and so on */
+inline tensor avg_pool2d(tensor x, std::initializer_list<int> kernel, axes stride = {}, axes padding = 0,
+                         bool ceil_mode = false, bool count_include_pad = true, int divisor = -1,
+                         place w = XT_HPP_HERE_) {
+    return avg_pool2d_(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor, w);
 }
 inline tensor adaptive_avg_pool2d(tensor x, shape sizes, place w = XT_HPP_HERE_) {
     return xt_adaptive_pool_at(&w, true, 2, x, sizes);

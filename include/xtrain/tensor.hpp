@@ -26,27 +26,41 @@ template <class T> constexpr xt_dtype number_dtype_() {
     M(nan_to_num) M(nanmedian) M(rad2deg) M(real) M(signbit) M(sinc) M(tanhshrink) M(trace) \
     M(erfinv) M(exp) M(exp2) M(expm1) M(floor) M(frac) M(gelu_erf) M(hardsigmoid) M(hardswish) \
     M(isfinite) M(isinf) M(isnan) M(lgamma) M(log10) M(log1p) M(log2) M(logical_not) M(logsigmoid) M(max) \
-    M(mean) M(median) M(min) M(mish) M(neg) M(norm) M(prod) M(reciprocal) M(relu) M(relu6) M(round) M(rsqrt) \
+    M(mean) M(median) M(min) M(mish) M(neg) M(prod) M(reciprocal) M(relu) M(relu6) M(round) M(rsqrt) \
     M(selu) M(sigmoid) M(sign) M(silu) M(sin) M(sinh) M(softsign) M(sqrt) M(square) M(std) M(sum) M(tan) \
     M(tanh) M(trunc) M(var)
 /* clang-format on */
-/* Along one axis or several, which go away or with keepdim stay with one element: x.sum(-1, true), xt::sum(x, {0, 1}).
- * R(name, the function behind it, its options) */
-#define XT_HPP_ALONG_(R)                     \
-    R(sum, xt_sum_axes_at, xt_reduce_opts)   \
-    R(mean, xt_mean_axes_at, xt_reduce_opts) \
-    R(prod, xt_prod_axes_at, xt_reduce_opts) \
-    R(any, xt_any_axes_at, xt_reduce_opts)   \
-    R(all, xt_all_axes_at, xt_reduce_opts)   \
-    R(amax, xt_amax_axes_at, xt_reduce_opts) \
-    R(amin, xt_amin_axes_at, xt_reduce_opts) \
-    R(max, xt_amax_axes_at, xt_reduce_opts)  \
-    R(min, xt_amin_axes_at, xt_reduce_opts)  \
-    R(logsumexp, xt_logsumexp_axes_at, xt_reduce_opts)
-/* Of which libtorch casts the elements first: x.sum(xt::kFloat). */
-#define XT_HPP_CAST_(M) M(sum) M(mean) M(prod)
-/* Of squares, less a correction of the count: x.var(0, false), xt::std(x, {0, 1}). */
-#define XT_HPP_SPREAD_(M) M(std) M(var)
+/* Along one axis or several, which go away or with keepdim stay with one element: x.amax(-1, true), xt::amax(x, {0,
+ * 1}). R(name, the function behind it) */
+#define XT_HPP_ALONG_(R)     \
+    R(any, xt_any_axes_at)   \
+    R(all, xt_all_axes_at)   \
+    R(amax, xt_amax_axes_at) \
+    R(amin, xt_amin_axes_at) \
+    R(logsumexp, xt_logsumexp_axes_at)
+/* Those that also take the dtype that x is cast to first: x.sum(xt::kDouble), x.sum(0, false, xt::kDouble). */
+#define XT_HPP_ALONG_OF_(R)  \
+    R(sum, xt_sum_axes_at)   \
+    R(mean, xt_mean_axes_at) \
+    R(prod, xt_prod_axes_at)
+/* Spread, divided by the count less one, or with `unbiased` false by the count itself: x.var(), x.var(false),
+ * x.var({0, 1}), x.var(0, false), x.var(0, true, true), whose last is keepdim. R(name, the function behind it) */
+#define XT_HPP_SPREAD_(R)  \
+    R(std, xt_std_axes_at) \
+    R(var, xt_var_axes_at)
+/* Along one axis, the values and where they were: auto [v, i] = x.max(1). R(name, the function behind it) */
+#define XT_HPP_WHERE_(R)         \
+    R(max, xt_max_with_index_at) \
+    R(min, xt_min_with_index_at) \
+    R(median, xt_median_axis_at) \
+    R(nanmedian, xt_nanmedian_axis_at)
+/* Along one axis, of x cast to a dtype first: x.softmax(1), x.softmax(1, xt::kDouble). R(name, the function behind it)
+ */
+#define XT_HPP_AXIS_OF_(R)            \
+    R(softmax, xt_softmax_at)         \
+    R(log_softmax, xt_log_softmax_at) \
+    R(cumsum, xt_cumsum_at)           \
+    R(cumprod, xt_cumprod_at)
 /* clang-format off */
 /* Of x and a tensor: x.mm(y), xt::mm(x, y). */
 #define XT_HPP_WITH_(M) \
@@ -75,6 +89,7 @@ template <class T> constexpr xt_dtype number_dtype_() {
     R(options, "x.dtype() is all there is: one device per process, no strides") \
     R(data_ptr, "the numbers lie on the device: x.read<float>() copies all of them, x.item() one") \
     R(is_cuda, "one device per process, XT_DEVICE names it") \
+    R(requires_grad, "no tensor is asked whether it does; x.requires_grad_(), x.requires_grad_(false) set it") \
     R(get_device, "one device per process, XT_DEVICE names it") \
     R(T, "x.t() of two axes, x.mT() of the last two, x.permute({...}) of any") \
     R(data, "x.detach() has its value, and x.assign(y) gives a state another one") \
@@ -82,7 +97,7 @@ template <class T> constexpr xt_dtype number_dtype_() {
     R(storage, "the numbers lie on the device, and there are no strides") \
     R(stride, "there are no strides: no tensor is a view of another") \
     R(strides, "there are no strides: no tensor is a view of another") \
-    R(is_leaf, "each tensor that requires_grad() was called for is one") \
+    R(is_leaf, "each tensor that requires_grad_() was called for is one") \
     R(is_sparse, "no tensor is: xt_sparse_csr and xt_sparse_coo of C are matrices of their own") \
     R(take, "x.flatten().index_select(0, i) takes of all elements") \
     R(bincount, "xt_bincount(x, bins, weights) of C says how many bins there are") \
@@ -196,9 +211,8 @@ class tensor {
     }
     void backward(place w = XT_HPP_HERE_) const { xt_backward_at(&w, t_); }
     tensor grad(place w = XT_HPP_HERE_) const { return xt_grad_at(&w, t_); }
-    tensor requires_grad(bool on = true, place w = XT_HPP_HERE_) const { return xt_requires_grad_at(&w, t_, on); }
-    tensor requires_grad_(bool on = true, place w = XT_HPP_HERE_) const { return requires_grad(on, w); }
-    tensor set_requires_grad(bool on, place w = XT_HPP_HERE_) const { return requires_grad(on, w); }
+    tensor requires_grad_(bool on = true, place w = XT_HPP_HERE_) const { return xt_requires_grad_at(&w, t_, on); }
+    tensor set_requires_grad(bool on, place w = XT_HPP_HERE_) const { return requires_grad_(on, w); }
     tensor retain_grad(place w = XT_HPP_HERE_) const { return xt_retain_grad_at(&w, t_); }
 
     /* Of each element, and over all of them. */
@@ -217,17 +231,12 @@ class tensor {
     tensor pow(tensor y, place w = XT_HPP_HERE_) const {
         return xt_pow_at(&w, t_, y.t_);
     }
-    tensor clamp(double lo, double hi, place w = XT_HPP_HERE_) const {
+    /* between both; of one number, not below it */
+    tensor clamp(double lo, double hi = __builtin_inf(), place w = XT_HPP_HERE_) const {
         return xt_clamp_at(&w, t_, lo, hi);
     }
-    tensor clip(double lo, double hi, place w = XT_HPP_HERE_) const {
+    tensor clip(double lo, double hi = __builtin_inf(), place w = XT_HPP_HERE_) const {
         return xt_clamp_at(&w, t_, lo, hi);
-    }
-    tensor clamp(double lo, place w = XT_HPP_HERE_) const { /* no less */
-        return clamp_min(lo, w);
-    }
-    tensor clip(double lo, place w = XT_HPP_HERE_) const { /* no less */
-        return clamp_min(lo, w);
     }
     tensor clamp_min(double lo, place w = XT_HPP_HERE_) const {
         return xt_clamp_at(&w, t_, lo, __builtin_inf());
@@ -240,15 +249,6 @@ class tensor {
     }
     tensor leaky_relu(double slope = 0.01, place w = XT_HPP_HERE_) const {
         return xt_leaky_relu_at(&w, t_, slope);
-    }
-    /* "none": by the error function; "tanh": an approximation of it, C's xt_gelu */
-    tensor gelu(const char *approximate = "none", place w = XT_HPP_HERE_) const {
-        std::string_view how = approximate;
-        if (how != "none" && how != "tanh")
-            check(xt_status_new(XT_INVALID_ARGUMENT,
-                                "%s:%d: xt::tensor::gelu: approximate = \"%s\"; expected \"none\" or \"tanh\"", w.file,
-                                w.line, approximate));
-        return how == "tanh" ? xt_gelu_at(&w, t_) : xt_gelu_erf_at(&w, t_);
     }
     tensor elu(double alpha = 1, place w = XT_HPP_HERE_) const {
         return xt_elu_at(&w, t_, alpha);
@@ -323,55 +323,89 @@ class tensor {
         return xt_nonzero_at(&w, t_, -1, nullptr);
     } /* where they are, [count,dims]; waits */
 
-    /* Along an axis or several, which go away; with keepdim they stay with one element. */
-#define XT_HPP_METHOD_(name, fn, opts)                                                      \
-    tensor name(axes over, bool keepdim = false, place w = XT_HPP_HERE_) const {            \
-        opts o{};                                                                           \
-        o.keepdim = keepdim;                                                                \
-        return fn(&w, t_, over.list, o);                                                    \
-    }                                                                                       \
-    template <class T, class = std::enable_if_t<std::is_integral_v<T>>> /* {0} is a list */ \
-    tensor name(T axis, bool keepdim = false, place w = XT_HPP_HERE_) const {               \
-        return name(axes(static_cast<int>(axis)), keepdim, w);                              \
+    /* Along an axis or several, which go away; with keepdim they stay with one element. A number is one axis, {0} and
+     * {0, 1} are lists. */
+#define XT_HPP_METHOD_(name, fn)                                                 \
+    tensor name(axes over, bool keepdim = false, place w = XT_HPP_HERE_) const { \
+        xt_reduce_opts o{};                                                      \
+        o.keepdim = keepdim;                                                     \
+        return fn(&w, t_, over.list, o);                                         \
     }
     XT_HPP_ALONG_(XT_HPP_METHOD_)
 #undef XT_HPP_METHOD_
-#define XT_HPP_METHOD_(name)                                    \
-    tensor name(xt_dtype dtype, place w = XT_HPP_HERE_) const { \
-        return to(dtype, w).name(w);                            \
-    }
-    XT_HPP_CAST_(XT_HPP_METHOD_)
+#define XT_HPP_METHOD_(name, fn)                                                                                 \
+    tensor name(axes over, bool keepdim = false, xt_dtype dtype = XT_DTYPE_NONE, place w = XT_HPP_HERE_) const { \
+        xt_reduce_opts o{};                                                                                      \
+        o.keepdim = keepdim, o.dtype = dtype;                                                                    \
+        return fn(&w, t_, over.list, o);                                                                         \
+    }                                                                                                            \
+    tensor name(xt_dtype dtype, place w = XT_HPP_HERE_) const {                                                  \
+        return name(axes({}), false, dtype, w);                                                                  \
+    } /* a dtype is no flag */                                                                                   \
+    tensor name(axes over, xt_dtype dtype) const = delete;
+    XT_HPP_ALONG_OF_(XT_HPP_METHOD_)
 #undef XT_HPP_METHOD_
-    /* Of all, or along axes; what is taken off the count is 1, as with unbiased = true, or 0, as with false. */
-#define XT_HPP_METHOD_(name)                                                                            \
-    tensor name(bool unbiased, place w = XT_HPP_HERE_) const {                                          \
-        xt_var_opts o{};                                                                                \
-        o.correction = unbiased;                                                                        \
-        return xt_##name##_axes_at(&w, t_, XT_ALL_AXES, o);                                             \
-    }                                                                                                   \
-    tensor name(axes over, double correction = 1, bool keepdim = false, place w = XT_HPP_HERE_) const { \
-        xt_var_opts o{};                                                                                \
-        o.correction = correction;                                                                      \
-        o.keepdim = keepdim;                                                                            \
-        return xt_##name##_axes_at(&w, t_, over.list, o);                                               \
-    }                                                                                                   \
-    template <class T, class = std::enable_if_t<std::is_integral_v<T>>>                                 \
-    tensor name(T axis, double correction = 1, bool keepdim = false, place w = XT_HPP_HERE_) const {    \
-        return name(axes(static_cast<int>(axis)), correction, keepdim, w);                              \
+#define XT_HPP_METHOD_(name, fn)                                                                         \
+    tensor name(axes over, bool unbiased = true, bool keepdim = false, place w = XT_HPP_HERE_) const {   \
+        xt_var_opts o{};                                                                                 \
+        o.correction = unbiased, o.keepdim = keepdim;                                                    \
+        return fn(&w, t_, over.list, o);                                                                 \
+    }                                                                                                    \
+    template <class Flag, if_bool_<Flag> = 0> tensor name(Flag unbiased, place w = XT_HPP_HERE_) const { \
+        return name(axes({}), unbiased, false, w);                                                       \
     }
     XT_HPP_SPREAD_(XT_HPP_METHOD_)
 #undef XT_HPP_METHOD_
-    /* sum(|x|^p)^(1/p) of all, or along axes: x.norm(2, -1), x.norm(1, {0, 1}, true) */
-    tensor norm(double p, place w = XT_HPP_HERE_) const {
-        xt_vector_norm_opts o{};
-        o.p = p;
-        return xt_norm_axes_at(&w, t_, XT_ALL_AXES, o);
+#define XT_HPP_METHOD_(name, fn)                                                                    \
+    std::tuple<tensor, tensor> name(int axis, bool keepdim = false, place w = XT_HPP_HERE_) const { \
+        xt_tensor v, i;                                                                             \
+        fn(&w, t_, axis, &v, &i);                                                                   \
+        if (!keepdim) return {v, i};                                                                \
+        return {xt_unsqueeze_at(&w, v, axis), xt_unsqueeze_at(&w, i, axis)};                        \
     }
-    tensor norm(double p, axes over, bool keepdim = false, place w = XT_HPP_HERE_) const {
+    XT_HPP_WHERE_(XT_HPP_METHOD_)
+#undef XT_HPP_METHOD_
+#define XT_HPP_METHOD_(name, fn)                                                          \
+    tensor name(int axis, xt_dtype dtype = XT_DTYPE_NONE, place w = XT_HPP_HERE_) const { \
+        return fn(&w, dtype == XT_DTYPE_NONE ? t_ : xt_cast_at(&w, t_, dtype), axis);     \
+    }
+    XT_HPP_AXIS_OF_(XT_HPP_METHOD_)
+#undef XT_HPP_METHOD_
+    /* element by element: of x and y the larger, the smaller */
+    tensor max(tensor y, place w = XT_HPP_HERE_) const {
+        return xt_maximum_at(&w, t_, y.t_);
+    }
+    tensor min(tensor y, place w = XT_HPP_HERE_) const {
+        return xt_minimum_at(&w, t_, y.t_);
+    }
+    /* sum(|x|^p)^(1/p) over all: x.norm(), x.norm(1); along axes: x.norm(2, 1), x.norm(1, {0, 1}, true) */
+    tensor norm(place w = XT_HPP_HERE_) const {
+        return xt_norm_at(&w, t_);
+    }
+    /* the same, with p */
+    template <class Number, if_number_<Number> = 0> tensor norm(Number p, place w = XT_HPP_HERE_) const {
+        return norm(p, axes({}), false, XT_DTYPE_NONE, w);
+    }
+    /* of x as a dtype */
+    template <class Number, if_number_<Number> = 0>
+    tensor norm(Number p, xt_dtype dtype, place w = XT_HPP_HERE_) const {
+        return norm(p, axes({}), false, dtype, w);
+    }
+    template <class Number, if_number_<Number> = 0>
+    tensor norm(Number p, axes over, bool keepdim = false, xt_dtype dtype = XT_DTYPE_NONE,
+                place w = XT_HPP_HERE_) const {
         xt_vector_norm_opts o{};
-        o.p = p;
-        o.keepdim = keepdim;
-        return xt_norm_axes_at(&w, t_, over.list, o);
+        o.p = static_cast<double>(p), o.keepdim = keepdim;
+        return xt_norm_axes_at(&w, dtype == XT_DTYPE_NONE ? t_ : xt_cast_at(&w, t_, dtype), over.list, o);
+    }
+    /* x times the normal distribution function, by erf ("none") or by GPT-2's tanh ("tanh") */
+    tensor gelu(const char *approximate = "none", place w = XT_HPP_HERE_) const {
+        std::string how = approximate;
+        if (how == "tanh") return xt_gelu_at(&w, t_);
+        if (how != "none")
+            check(xt_status_new(XT_INVALID_ARGUMENT, "%s:%d: gelu: \"%s\" is neither \"none\" (erf) nor \"tanh\"",
+                                w.file, w.line, approximate));
+        return xt_gelu_erf_at(&w, t_);
     }
     /* the place of the first of equals, i64; without an axis as x lies, row by row */
     tensor argmax(place w = XT_HPP_HERE_) const {
@@ -390,26 +424,26 @@ class tensor {
         xt_tensor y = xt_argmin_at(&w, t_, axis);
         return keepdim ? xt_unsqueeze_at(&w, y, axis) : y;
     }
-    tensor cumsum(int axis, place w = XT_HPP_HERE_) const {
-        return xt_cumsum_at(&w, t_, axis);
-    }
-    tensor cumprod(int axis, place w = XT_HPP_HERE_) const {
-        return xt_cumprod_at(&w, t_, axis);
-    }
+    /* i64, in ascending or descending order; equal ones keep theirs, so that `stable` changes nothing */
     tensor argsort(int axis = -1, xt_sort_opts o = {}, place w = XT_HPP_HERE_) const {
         return xt_argsort_at(&w, t_, axis, o);
+    }
+    /* the same, largest first where asked */
+    tensor argsort(int axis, bool descending, place w = XT_HPP_HERE_) const {
+        xt_sort_opts o{};
+        o.descending = descending;
+        return argsort(axis, o, w);
+    }
+    /* the same, largest first where asked */
+    template <class Flag, if_bool_<Flag> = 0>
+    tensor argsort(Flag, int axis = -1, bool descending = false, place w = XT_HPP_HERE_) const {
+        return argsort(axis, descending, w);
     }
     /* values and indices: auto [v, i] = x.sort() */
     std::tuple<tensor, tensor> sort(int axis = -1, xt_sort_opts o = {}, place w = XT_HPP_HERE_) const {
         xt_tensor v, i;
         xt_sort_at(&w, t_, axis, o, &v, &i);
         return {v, i};
-    }
-    /* largest first, where asked */
-    tensor argsort(int axis, bool descending, place w = XT_HPP_HERE_) const {
-        xt_sort_opts o{};
-        o.descending = descending;
-        return argsort(axis, o, w);
     }
     /* largest first, where asked */
     std::tuple<tensor, tensor> sort(int axis, bool descending, place w = XT_HPP_HERE_) const {
@@ -435,11 +469,13 @@ class tensor {
         xt_topk_at(&w, t_, k, axis, o, &v, &i);
         return {v, i};
     }
-    tensor softmax(int axis, place w = XT_HPP_HERE_) const {
-        return xt_softmax_at(&w, t_, axis);
-    }
-    tensor log_softmax(int axis, place w = XT_HPP_HERE_) const {
-        return xt_log_softmax_at(&w, t_, axis);
+    /* always sorted, what is asked for or not */
+    std::tuple<tensor, tensor> topk(int64_t k, int axis, bool largest, bool sorted = true,
+                                    place w = XT_HPP_HERE_) const {
+        (void)sorted;
+        xt_topk_opts o{};
+        o.smallest = !largest;
+        return topk(k, axis, o, w);
     }
 
     /* Shapes and places. */
@@ -599,8 +635,9 @@ class tensor {
     tensor quantile(double q, place w = XT_HPP_HERE_) const {
         return xt_quantile_at(&w, xt_flatten_at(&w, t_, 0, -1), q, 0, {});
     }
-    tensor quantile(double q, int axis, place w = XT_HPP_HERE_) const {
-        return xt_quantile_at(&w, t_, q, axis, {});
+    tensor quantile(double q, int axis, bool keepdim = false, place w = XT_HPP_HERE_) const {
+        xt_tensor y = xt_quantile_at(&w, t_, q, axis, {});
+        return keepdim ? xt_unsqueeze_at(&w, y, axis) : y;
     }
     /* windows of so many elements along an axis, `step` apart; their own axis stands last */
     tensor unfold(int axis, int64_t size, int64_t step, place w = XT_HPP_HERE_) const {
@@ -612,10 +649,10 @@ class tensor {
     tensor histc(int64_t bins, double lo, double hi, place w = XT_HPP_HERE_) const {
         return xt_histc_at(&w, t_, bins, lo, hi);
     }
-    /* along the first axis of 3, or a given one */
+    /* along the first axis of three elements, or along the one named */
     tensor cross(tensor y, place w = XT_HPP_HERE_) const {
         int axis = 0;
-        while (axis < rank() - 1 && dim(axis) != 3) axis++;
+        while (axis + 1 < rank() && dim(axis) != 3) axis++;
         return xt_cross_at(&w, t_, y.t_, axis);
     }
     tensor cross(tensor y, int axis, place w = XT_HPP_HERE_) const {
@@ -795,14 +832,19 @@ XT_HPP_COMPOUND_(%)
     }
 XT_HPP_BOTH_(XT_HPP_METHOD_)
 #undef XT_HPP_METHOD_
-inline operand times_(operand y, double alpha) {
-    return y.is_number ? operand(y.number * alpha, y.at) : operand(xt_mul_scalar_at(&y.at, y.t, alpha), y.at);
+/* alpha y, of a number too */
+inline operand scaled_(operand y, double alpha) {
+    if (y.is_number)
+        y.number *= alpha;
+    else if (alpha != 1)
+        y.t = y * alpha;
+    return y;
 }
 inline tensor tensor::add(operand y, double alpha) const {
-    return add(times_(y, alpha));
+    return add(scaled_(y, alpha));
 }
 inline tensor tensor::sub(operand y, double alpha) const {
-    return sub(times_(y, alpha));
+    return sub(scaled_(y, alpha));
 }
 
 } /* namespace xt */

@@ -60,7 +60,7 @@ OPERATORS = {"+": "add", "-": "minus", "*": "mul", "/": "div", "%": "remainder",
              ">=": "ge"}
 PLAIN = """abs ceil cos detach erf exp expm1 floor gelu_erf isfinite isnan log1p logical_not max mean min neg norm
 reciprocal relu round rsqrt sigmoid sign silu sin sqrt square std sum tan tanh trunc var""".split()
-AXES = {"sum": "sum", "mean": "mean", "max": "max", "argmax": "argmax", "softmax": "softmax",
+AXES = {"sum": "sum", "mean": "mean", "amax": "max", "argmax": "argmax", "softmax": "softmax",
         "log_softmax": "log_softmax", "unsqueeze": "unsqueeze", "squeeze": "squeeze", "flatten": "flatten"}
 OTHERS = [("{}.gelu()", "xt_gelu_erf({})"), ("{}.gelu(\"tanh\")", "xt_gelu({})"),
           ("(-{})", "xt_neg({})"), ("{}.log()", "xt_log_e({})"), ("{}.pow(0.5)", "xt_pow({}, 0.5)"),
