@@ -78,6 +78,8 @@ typedef struct lazy_slot {
     src_id swept_at, clipped_at; /* a gradient: xt_backward has added to it there last, and it was clipped there last */
     int64_t swept; /* and in that call of the thread's (lazy_swept) */
     int64_t step;
+    call_path way; /* by which the program made it, looked at in loops of compiled steps alone; 0: not known */
+    int64_t used; /* the last step whose program, or call of a compiled step, has had it as an input */
     struct { /* the two tensors that died here last, for messages */
         uint32_t generation;
         src_id made, died;
@@ -87,8 +89,10 @@ typedef struct lazy_slot {
 } lazy_slot;
 /* nothing waits for its upload any more. */
 void lazy_host_drop(lazy_slot *s);
-/* state.c: the slot of a state that may get a value from the host. */
+/* iteration.c: how the program came to the call that is under way; 0: not known, or no compiled step was called yet. */
 struct lazy_ctx;
+call_path lazy_way_here(struct lazy_ctx *c);
+/* state.c: the slot of a state that may get a value from the host. */
 xt_status lazy_writable(struct lazy_ctx *c, xt_tensor state, lazy_slot **out);
 
 typedef struct lazy_leaf {

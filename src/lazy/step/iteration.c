@@ -207,6 +207,17 @@ static lazy_iteration *iteration_of(lazy_ctx *c) {
     return it;
 }
 
+call_path lazy_way_here(lazy_ctx *c) {
+    const lazy_iteration *it = c->iteration;
+    if (!it || !it->has_calls || !it->called.file) return 0;
+    return call_path_now(it->returns_to, src_intern(&it->called), it->what);
+}
+
+void lazy_watch_ways(lazy_ctx *c) {
+    lazy_iteration *it = iteration_of(c);
+    if (it) it->has_calls = true;
+}
+
 /* --- learning --- */
 static void tell(const lazy_iteration *it, src_id again) {
     char last[256], at[256], first[256];
@@ -445,8 +456,8 @@ static lazy_made *made_as(lazy_iteration *it, const lazy_updater *u) {
 /* By the call that is under way. Of the first optimizer the way is not known. */
 static lazy_made place_of_making(const lazy_iteration *it, lazy_updater *u) {
     lazy_made m = {.file = lazy_called_now.file, .line = lazy_called_now.line, .updater = u, .nth = it->n_updates};
-    bool told = it->is_watching && it->called && it->called->file == m.file && it->called->line == m.line;
-    if (told) m.path = call_path_now(it->returns_to, src_intern(it->called), it->what);
+    bool told = it->is_watching && m.file && it->called.file == m.file && it->called.line == m.line;
+    if (told) m.path = call_path_now(it->returns_to, src_intern(&it->called), it->what);
     return m;
 }
 
@@ -614,7 +625,7 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     if (!it || !it->is_watching || c->in_boundary) return;
     it->returns_to = returns_to;
     it->what = what;
-    it->called = src;
+    it->called = src ? *src : (xt_src){0};
     if (!looks(it) || !may_end(c)) return;
     it->now = (iteration_place){src_intern(src), 0};
     if (wants_path(it, lazy_may_be_first(it, it->now))) look(c, it);

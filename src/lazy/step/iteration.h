@@ -115,7 +115,8 @@ struct lazy_iteration {
     iteration_place now; /* the latest call that entries told of */
     const void *returns_to;
     const char *what;
-    const xt_src *called;
+    xt_src called; /* {0}: none is told of */
+    bool has_calls; /* of compiled steps: it is looked at how the program comes to what it makes */
     bool is_watching; /* entries tell of their calls since an update, or a call that is noted, came */
     lazy_made *made;
     size_t n_made, cap_made;
