@@ -72,6 +72,7 @@ static void freed(lazy_ctx *c) {
     base_free(it->met);
     base_free(it);
     c->iteration = NULL;
+    c->told = NULL;
 }
 
 static const lazy_guest guest = {.trace_cleared = trace_cleared, .freed = freed};
@@ -207,15 +208,9 @@ static lazy_iteration *iteration_of(lazy_ctx *c) {
     return it;
 }
 
-call_path lazy_way_here(lazy_ctx *c) {
-    const lazy_iteration *it = c->iteration;
-    if (!it || !it->has_calls || !it->called.file) return 0;
-    return call_path_now(it->returns_to, src_intern(&it->called), it->what);
-}
-
 void lazy_watch_ways(lazy_ctx *c) {
     lazy_iteration *it = iteration_of(c);
-    if (it) it->has_calls = true;
+    if (it) c->told = &it->told;
 }
 
 /* --- learning --- */
@@ -248,7 +243,7 @@ static void tell_flows(src_id update) {
 static iteration_place place_of_update(const lazy_iteration *it, src_id at) {
     bool told = looks(it) && it->now.line == at;
     call_path path = told ? it->now.path : 0;
-    return (iteration_place){at, told && !path ? call_path_now(it->returns_to, at, it->what) : path};
+    return (iteration_place){at, told && !path ? call_path_now(it->told.returns_to, at, it->told.what) : path};
 }
 
 /* Of the iteration that another one's second update has shown to be the next one. */
@@ -267,7 +262,8 @@ static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool m
     }
     it->learned = u;
     /* of a loop that follows one with boundaries, in which nothing was looked at */
-    if (it->now.line != again) it->now = (iteration_place){again, call_path_now(it->returns_to, again, it->what)};
+    if (it->now.line != again)
+        it->now = (iteration_place){again, call_path_now(it->told.returns_to, again, it->told.what)};
     if (u->loop_step == c->loop_steps.of_thread) lazy_came_round(calls); /* else the step is another already */
     bool known = ends_by_itself(it, it->by);
     it->by->ends_in = it->loop;
@@ -456,8 +452,8 @@ static lazy_made *made_as(lazy_iteration *it, const lazy_updater *u) {
 /* By the call that is under way. Of the first optimizer the way is not known. */
 static lazy_made place_of_making(const lazy_iteration *it, lazy_updater *u) {
     lazy_made m = {.file = lazy_called_now.file, .line = lazy_called_now.line, .updater = u, .nth = it->n_updates};
-    bool told = it->is_watching && m.file && it->called.file == m.file && it->called.line == m.line;
-    if (told) m.path = call_path_now(it->returns_to, src_intern(&it->called), it->what);
+    bool told = it->is_watching && m.file && it->told.at.file == m.file && it->told.at.line == m.line;
+    if (told) m.path = call_path_now(it->told.returns_to, src_intern(&it->told.at), it->told.what);
     return m;
 }
 
@@ -467,8 +463,8 @@ static lazy_made *forerunner(lazy_iteration *it, const lazy_made *now) {
     lazy_made *found = NULL;
     for (size_t i = 0; i < it->n_made && now->file; i++) {
         lazy_made *m = &it->made[i];
-        bool there = m->line == now->line && (m->path == now->path || !m->path || !now->path) &&
-                     strcmp(m->file, now->file) == 0;
+        bool there =
+            m->line == now->line && (m->path == now->path || !m->path || !now->path) && strcmp(m->file, now->file) == 0;
         if (!there || !(m->is_freed || m->updater->nth > m->nth)) continue;
         if (!found || (m->path == now->path && found->path != now->path)) found = m;
     }
@@ -573,7 +569,7 @@ static void note_looked(const lazy_ctx *c, lazy_iteration *it) {
 
 /* How the program came there. */
 static void look(const lazy_ctx *c, lazy_iteration *it) {
-    it->now.path = call_path_now(it->returns_to, it->now.line, it->what);
+    it->now.path = call_path_now(it->told.returns_to, it->now.line, it->told.what);
     note_looked(c, it);
 }
 
@@ -623,9 +619,7 @@ void lazy_call_begins(const char *what, const xt_src *src, const void *returns_t
     lazy_ctx *c = lazy_ctx_there();
     lazy_iteration *it = c ? c->iteration : NULL;
     if (!it || !it->is_watching || c->in_boundary) return;
-    it->returns_to = returns_to;
-    it->what = what;
-    it->called = src ? *src : (xt_src){0};
+    it->told = (lazy_told_call){src ? *src : (xt_src){0}, returns_to, what};
     if (!looks(it) || !may_end(c)) return;
     it->now = (iteration_place){src_intern(src), 0};
     if (wants_path(it, lazy_may_be_first(it, it->now))) look(c, it);

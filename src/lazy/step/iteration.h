@@ -113,10 +113,7 @@ struct lazy_iteration {
     bool met_again; /* the call that is under way is of the last of them */
     size_t turned; /* noted calls before the first call above the latest update, of those since; SIZE_MAX: none came */
     iteration_place now; /* the latest call that entries told of */
-    const void *returns_to;
-    const char *what;
-    xt_src called; /* {0}: none is told of */
-    bool has_calls; /* of compiled steps: it is looked at how the program comes to what it makes */
+    lazy_told_call told; /* the same */
     bool is_watching; /* entries tell of their calls since an update, or a call that is noted, came */
     lazy_made *made;
     size_t n_made, cap_made;

@@ -130,8 +130,7 @@ static bool may_die(const lazy_slot *s) {
 static bool is_made_anew(const lazy_ctx *c, const lazy_slot *s, int64_t since) {
     for (size_t i = c->n_step_slots; i-- > 0;) {
         const lazy_slot *other = &c->slots[c->step_slots[i]];
-        if (other->live && other->step >= since && other->src == s->src && is_same_way(other->way, s->way))
-            return true;
+        if (other->live && other->step >= since && other->src == s->src && is_same_way(other->way, s->way)) return true;
     }
     return false;
 }

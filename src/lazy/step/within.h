@@ -22,8 +22,8 @@ bool lazy_boundary_within(lazy_cause cause, const xt_src *src, lazy_within *w);
 void lazy_in_step_of_loop(bool on);
 void lazy_goes_on_with(xt_tensor t);
 /* A compiled step is called at that line: of a loop, where it was called there before. Then what the iteration before
- * made in front of its call dies, once the loop has made another in its place; not what the loop, or this call, has used
- * since, and not what was there before the loop. Gives how the program came to the call. */
+ * made in front of its call dies, once the loop has made another in its place; not what the loop, or this call, has
+ * used since, and not what was there before the loop. Gives how the program came to the call. */
 call_path lazy_call_comes_round(struct lazy_ctx *c, struct xt_step *f, const xt_src *src, int n, const xt_tensor *in);
 
 #endif

@@ -49,7 +49,8 @@ class Calls:
     """One or two compiled steps an iteration, in an inner loop or in some iterations; their results are read, logged,
     handed on or left, and ops of the program's own stand around them."""
 
-    BEHIND = ["", "xt_log(\"l\", xt_mean(a));", "if (i % 10 == 0) xt_item(xt_mean(a));", "xt_item(xt_mul_scalar(xt_mean(a), 2));",
+    BEHIND = ["", "xt_log(\"l\", xt_mean(a));", "if (i % 10 == 0) xt_item(xt_mean(a));",
+              "xt_item(xt_mul_scalar(xt_mean(a), 2));",
               "xt_log(\"l\", xt_mean(xt_add(a, e)));", "xt_log(\"x\", xt_mean(x));"]
 
     def __init__(self, seed):
