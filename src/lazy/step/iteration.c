@@ -12,6 +12,9 @@
  *  4. what a line made that the second iteration took over from the first (a hidden state);
  *  5. of an inner loop's steps, what the outer one made in front of it, until the same line makes it anew.
  *
+ * A loop may make its optimizers itself (tasks, cycles): one that is made where one was made that is gone, or has
+ * stepped since, goes on as that one. Any other begins a loop, for which nothing that was learned of places holds.
+ *
  * Not ended are: steps whose boundaries a trainer sets, compiled step functions (a second step of an optimizer is an
  * error there), and loops in which gradients flow from one iteration into the one before. */
 #include "lazy/step/iteration.h"
