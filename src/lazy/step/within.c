@@ -149,16 +149,17 @@ call_path lazy_call_comes_round(lazy_ctx *c, xt_step *f, const xt_src *src, int 
         return way;
     }
     size_t left = 0;
-    for (size_t i = 0; i < c->n_step_slots; i++) {
+    bool ends = !in_step_of_loop(c); /* else a boundary of that loop's comes */
+    for (size_t i = 0; i < c->n_step_slots && ends; i++) {
         uint32_t index = c->step_slots[i];
         const lazy_slot *s = &c->slots[index];
         bool of_loop = may_die(s) && s->step > p->first && s->step < p->last && s->used <= p->last;
         if (of_loop && is_made_anew(c, s, p->last))
             lazy_slot_free(c, index, line);
-        else
+        else if (s->live)
             c->step_slots[left++] = index;
     }
-    c->n_step_slots = left;
+    if (ends) c->n_step_slots = left;
     p->last = c->step;
     p->way = way;
     return way;
