@@ -2,7 +2,7 @@
 #ifndef XTRAIN_FUNCTIONS_HPP
 #define XTRAIN_FUNCTIONS_HPP
 
-#include <xtrain/tensor.hpp>
+#include <xtrain/operators.hpp>
 
 namespace xt {
 

@@ -5,15 +5,16 @@
  * handle is a named error with both lines, never undefined behaviour. {0} is "none".
  *
  * In a loop without xt_next and xt_mark_step, forward, xt_backward, xt_optimizer_step, the step ends by itself: from
- * the third iteration on at its first call, so that what an iteration computes, assigns and logs behind its last update
- * is of its own step (XT_DEBUG=compile names the calls). More than an xt_mark_step there leaves alive: what was made
- * behind that update, the losses of the iteration, data from before the loop and data that each iteration reads, what
- * iterations hand on to the next, and of an inner loop's iterations what the outer one has made in front of it (a
- * batch, returns, an answer under no_grad), until the same line makes it anew; xt_keep makes anything else outlive the
- * iteration. An optimizer that is stepped twice between boundaries makes two steps for that reason, and two inner loops
- * of updates, one behind the other, are two loops, whatever stands around them. Not so where
- * gradients flow back from one iteration into the one before, in the Trainer, and in evaluation (no gradients, or
- * xt_eval behind the update): there xt_mark_step ends it, and a loop of 500 reads in one step is told.
+ * the third iteration on (the fourth, where each makes an optimizer) at its first call, so that what an iteration
+ * computes, assigns and logs behind its last update is of its own step (XT_DEBUG=compile names the calls). More than an
+ * xt_mark_step there leaves alive: what was made behind that update, the losses of the iteration, data from before the
+ * loop and data that each iteration reads, what iterations hand on to the next, and of an inner loop's iterations what
+ * the outer one has made in front of it (a batch, returns, an answer under no_grad), until the same line makes it anew;
+ * xt_keep makes anything else outlive the iteration. An optimizer made where an earlier one was made goes on with its
+ * loop; step.h says what ends loops of xt_call. An optimizer that is stepped twice between boundaries makes two steps
+ * for that reason, and two inner loops of updates, one behind the other, are two loops, whatever stands around them.
+ * Not so where gradients flow back from one iteration into the one before, in the Trainer, and in evaluation (no
+ * gradients, or xt_eval behind the update): there xt_mark_step ends it, and a loop of 500 reads in one step is told.
  *
  * Errors travel: an op on wrong shapes gives an error tensor that remembers op, shapes and line; everything fed by it
  * does nothing; the first one is the pending error of the thread, and the step is dropped: states keep their values,

@@ -70,14 +70,19 @@ static void tell_buffers(const line *l, int64_t step) {
     str t = STR_INIT;
     int64_t steps = step - l->s.base_step;
     bool both = l->kept && l->kept != l->src;
-    str_printf(
-        &t,
-        "memory grows: %s keeps %lld %s buffers now%s%s, %lld more than at step %lld (%.3g a step, %.2f MiB in all). "
-        "xt_drop gives back what xt_keep keeps; xt_when_ready brings a value to the host and keeps nothing [XT203]",
-        src_text(both ? l->kept : l->src, at, sizeof at), (long long)l->count, lazy_role_name(l->role),
-        both ? ", made at " : "", both ? src_text(l->src, made, sizeof made) : "", (long long)(l->s.last - l->s.base),
-        (long long)l->s.base_step, steps > 0 ? (double)(l->s.last - l->s.base) / (double)steps : 0,
-        (double)l->bytes / 1048576);
+    bool unended = !l->kept && (l->role == LAZY_ACTIVATION || l->role == LAZY_BATCH || l->role == LAZY_VALUE);
+    str_printf(&t,
+               "memory grows: %s keeps %lld %s buffers now%s%s, %lld more than at step %lld (%.3g a step, %.2f MiB in "
+               "all). ",
+               src_text(both ? l->kept : l->src, at, sizeof at), (long long)l->count, lazy_role_name(l->role),
+               both ? ", made at " : "", both ? src_text(l->src, made, sizeof made) : "",
+               (long long)(l->s.last - l->s.base), (long long)l->s.base_step,
+               steps > 0 ? (double)(l->s.last - l->s.base) / (double)steps : 0, (double)l->bytes / 1048576);
+    str_append(&t, unended
+                       ? "No xt_keep has made them last, and nothing has ended them: xt_mark_step() at the end of "
+                         "the loop's body does [XT203]"
+                       : "xt_drop gives back what xt_keep keeps; xt_when_ready brings a value to the host and keeps "
+                         "nothing [XT203]");
     tell(BOX_GROWTH, l->src, step, l->bytes, &t);
 }
 

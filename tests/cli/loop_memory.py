@@ -4,13 +4,15 @@
 loop_memory.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws a loop of one to four updates of one to three
 optimizers in an order of its own, each in every iteration or under an `if`, once or several times in an inner loop,
 written out or by a helper that several lines call, with losses of the batch alone, of another network's forward under
-no_grad (of each update's own, or one for all updates, which then all read it) or of a detached one. Once every
+no_grad (of each update's own, or one for all updates, which then all read it) or of a detached one; a loop that makes
+new optimizers in its iterations; and one of calls of compiled steps (drawn_rows/tasks.py). Once every
 optimizer has stepped in every way, a loop holds as many buffers and tensors in each period of its `if`s as in the one
 before, and few more than with an xt_mark_step at the end of each iteration. What differs is printed with its seed, by
 which it is tried again; LOOP_SHOW=1 prints the C."""
 import os, random, sys
 
 from drawn_rows.in_c import compile_loops, run_loop
+from drawn_rows.tasks import Calls, Tasks
 
 build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])
 first, count, flags = int(sys.argv[4]), int(sys.argv[5]), sys.argv[6:] or ["-O1"]
@@ -21,6 +23,7 @@ MORE = 128  # what was there when the loop was met, and what lives until the nex
 HEAD = """#include <stdio.h>
 #include <stdlib.h>
 #include <xtrain/xtrain.h>
+enum { LATE = %d };
 static int marks;
 static float X[20][6];
 static xt_module *m[3];
@@ -45,17 +48,42 @@ static xt_tensor teach(int k, xt_tensor x) {
     xt_no_grad_end();
     return t;
 }
+static void make(int k) {
+    o[k] = xt_sgd(m[k], .lr = 0.01);
+}
+static xt_step *st[3];
+static xt_tensor train(const xt_tensor *in, int n, void *user) {
+    xt_tensor l = xt_mse_loss(xt_forward(m[0], in[0]), in[0]);
+    xt_backward(l);
+    xt_optimizer_step(o[0]);
+    return l;
+}
+static xt_tensor rate(const xt_tensor *in, int n, void *user) {
+    xt_no_grad_begin();
+    xt_tensor l = xt_mse_loss(xt_forward(m[1], in[0]), in[0]);
+    xt_no_grad_end();
+    return l;
+}
+static xt_tensor cell(const xt_tensor *in, int n, void *user) {
+    return xt_tanh(xt_add(in[0], in[1]));
+}
+static void compile(void) {
+    st[0] = xt_compile(train), st[1] = xt_compile(rate), st[2] = xt_compile(cell);
+}
 static void end(int i) {
     if (marks) xt_mark_step();
     if (i == %d || i == %d)
         printf("%%lld %%lld\\n", (long long)xt_live_objects("buffer"), (long long)xt_live_objects("tensor"));
 }
-""" % (EARLY - 1, LATE - 1)
+""" % (LATE, EARLY - 1, LATE - 1)
 MAIN = """int main(int argc, char **argv) {
     (void)argc;
     marks = atoi(argv[2]);
     for (int i = 0; i < 120; i++) X[i / 6][i % 6] = (float)(i * 7 % 11) / 11;
-    for (int k = 0; k < 3; k++) m[k] = xt_module_new(net, NULL), o[k] = xt_sgd(m[k], .lr = 0.01);
+    for (int k = 0; k < 3; k++) {
+        m[k] = xt_module_new(net, NULL), o[k] = xt_sgd(m[k], .lr = 0.01);
+        xt_status_free(xt_module_build(m[k], (xt_spec){XT_F32, {4, 6}}));
+    }
     loops[atoi(argv[1])]();
     return xt_finish();
 }
@@ -107,7 +135,7 @@ def held(at, marked):
     return (lines if not done.returncode and len(lines) == 2 else None), done
 
 
-programs = [Program(seed) for seed in range(first, first + count)]
+programs = [kind(seed) for seed in range(first, first + count) for kind in (Program, Tasks, Calls)]
 compile_loops(build, include, work, flags, HEAD, programs, MAIN)
 bad = 0
 for at, p in enumerate(programs):

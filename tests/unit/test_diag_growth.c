@@ -45,6 +45,25 @@ static xt_tensor numbers(void) {
     return xt_from_array(((float[4]){1, 2, 3, 4}), XT_F32, 4);
 }
 
+static xt_tensor twice(const xt_tensor *in, int n, void *user) {
+    (void)n, (void)user;
+    return xt_add(in[0], in[0]);
+}
+
+/* Compiled anew for each call, a function has no loop of calls that could end what they leave. */
+static void an_unended_loop(void **state) {
+    (void)state;
+    for (int i = 0; i < 1900; i++) {
+        xt_step *f = xt_compile(twice);
+        xt_call(f, numbers());
+        xt_step_free(f);
+    }
+    assert_true(times("memory grows: ") >= 1);
+    assert_true(times("xt_mark_step() at the end of the loop's body") >= 1);
+    assert_int_equal(times("xt_drop"), 0);
+    assert_true(xt_mark_step());
+}
+
 /* Four bytes a step. */
 static void a_leak(void **state) {
     (void)state;
@@ -284,6 +303,7 @@ int main(void) {
     setenv("XT_MEMORY_LIMIT", "24M", 1); /* read when the device is opened */
     const struct CMUnitTest tests[] = {
         CASE(a_leak),
+        CASE(an_unended_loop),
         CASE(no_leak),
         CASE(programs),
         CASE(graph),

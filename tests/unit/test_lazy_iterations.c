@@ -273,6 +273,102 @@ static void gradients_through_all(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* Each task has an optimizer of its own; `of_tasks` says how many updates of it, and what stands behind them. */
+static struct {
+    int inner;
+    bool meta, frees, reads;
+} of_tasks;
+
+static void tasks_of_a_loop(result *r, bool marked) {
+    xt_module *m = xt_module_new(net, NULL), *slow = xt_module_new(net, NULL);
+    xt_optimizer *meta = xt_adam(slow, .lr = 0.02), *all[STEPS];
+    int64_t buffers = 0;
+    for (int i = 0; i < STEPS; i++) {
+        end(marked);
+        xt_optimizer *o = all[i] = xt_sgd(m, .lr = 0.05);
+        for (int k = 0; k < of_tasks.inner; k++) {
+            if (k) end(marked);
+            xt_zero_grad(o);
+            xt_backward(loss_of(m, i + k));
+            xt_optimizer_step(o);
+        }
+        if (of_tasks.meta) {
+            xt_zero_grad(meta);
+            xt_backward(loss_of(slow, i));
+            xt_optimizer_step(meta);
+        }
+        if (of_tasks.reads) {
+            xt_no_grad_begin();
+            note(r, xt_item(loss_of(m, 7)));
+            xt_no_grad_end();
+        }
+        if (of_tasks.frees) xt_optimizer_free(o);
+        if (i == STEPS / 2) buffers = xt_live_objects("buffer");
+    }
+    assert_true(xt_live_objects("buffer") <= buffers + 8); /* less than one for each task */
+    weights_of(r, m);
+    for (int i = 0; i < STEPS && !of_tasks.frees; i++) xt_optimizer_free(all[i]);
+}
+
+static void optimizers_made_in_the_loop(void **state) {
+    (void)state;
+    for (int shape = 0; shape < 24; shape++) {
+        of_tasks.inner = 1 + shape / 8;
+        of_tasks.meta = shape & 1, of_tasks.frees = shape & 2, of_tasks.reads = shape & 4;
+        result want = run(tasks_of_a_loop, true), got = run(tasks_of_a_loop, false);
+        assert_int_equal(want.n, got.n);
+        int i = other_number(want.n, want.numbers, got.numbers);
+        if (i >= 0)
+            fail_msg("%d: number %d is %.9g, with xt_mark_step %.9g", shape, i, got.numbers[i], want.numbers[i]);
+        if (got.programs > want.programs + 4 || got.executions < want.executions - 4)
+            fail_msg("%d: %lld programs run %lld times; with xt_mark_step %lld, %lld", shape, (long long)got.programs,
+                     (long long)got.executions, (long long)want.programs, (long long)want.executions);
+    }
+}
+
+/* --- calls of compiled steps --- */
+static xt_tensor scaled(const xt_tensor *in, int n, void *user) {
+    (void)n, (void)user;
+    return xt_add(in[0], xt_mul_scalar(in[1], 0.5));
+}
+
+static double sum_of(xt_tensor t) {
+    return xt_item(xt_sum(t));
+}
+
+/* What was there before the loop, what the outer loop has made by the same function, what is handed on, in each round
+ * or in some, and results behind their call are alive; what nothing goes on with is not. */
+static void calls_in_a_loop(void **state) {
+    (void)state;
+    xt_step *f = xt_compile(scaled);
+    xt_tensor first = batch(3), hidden = batch(0), rare = batch(1);
+    double of_first = sum_of(first), of_hidden = sum_of(hidden), of_rare = sum_of(rare);
+    int64_t buffers = 0;
+    for (int i = 0; i < STEPS; i++) {
+        xt_tensor front = batch(i + 5), given = {0}, x = {0};
+        for (int k = 0; k < 4; k++) {
+            x = batch(i + k);
+            given = xt_call(f, x, x);
+            hidden = xt_call(f, hidden, x);
+            of_hidden += 0.5 * sum_of(x);
+            if (k == 2 && i % 3 == 0) {
+                rare = xt_call(f, rare, x);
+                of_rare += 0.5 * sum_of(x);
+            }
+        }
+        assert_float_equal(sum_of(given), 1.5 * sum_of(batch(i + 3)), 1e-3);
+        assert_float_equal(sum_of(front), sum_of(batch(i + 5)), 1e-4);
+        assert_float_equal(sum_of(x), sum_of(batch(i + 3)), 1e-4);
+        if (i == STEPS / 2) buffers = xt_live_objects("buffer");
+    }
+    assert_true(xt_live_objects("buffer") <= buffers + 8); /* less than one for each round */
+    assert_float_equal(sum_of(first), of_first, 1e-4);
+    assert_float_equal(sum_of(hidden), of_hidden, 1e-2);
+    assert_float_equal(sum_of(rare), of_rare, 1e-2);
+    if (xt_error()) fail_msg("%s", xt_status_message(xt_error()));
+    assert_int_equal(xt_finish(), 0);
+}
+
 /* --- where a boundary cannot be --- */
 typedef struct trained {
     xt_module *m;
@@ -333,6 +429,8 @@ int main(void) {
         cmocka_unit_test(what_an_outer_loop_made),
         cmocka_unit_test(two_updates_are_two_steps),
         cmocka_unit_test(gradients_through_all),
+        cmocka_unit_test(optimizers_made_in_the_loop),
+        cmocka_unit_test(calls_in_a_loop),
         cmocka_unit_test(in_a_compiled_function),
         cmocka_unit_test(said_what_ends_it),
     };

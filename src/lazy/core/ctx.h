@@ -78,6 +78,8 @@ typedef struct lazy_slot {
     src_id swept_at, clipped_at; /* a gradient: xt_backward has added to it there last, and it was clipped there last */
     int64_t swept; /* and in that call of the thread's (lazy_swept) */
     int64_t step;
+    call_path way; /* by which the program made it, looked at in loops of compiled steps alone; 0: not known */
+    int64_t used; /* the last step whose program, or call of a compiled step, has had it as an input */
     struct { /* the two tensors that died here last, for messages */
         uint32_t generation;
         src_id made, died;
@@ -87,8 +89,16 @@ typedef struct lazy_slot {
 } lazy_slot;
 /* nothing waits for its upload any more. */
 void lazy_host_drop(lazy_slot *s);
-/* state.c: the slot of a state that may get a value from the host. */
+/* How the program came to the call that is under way; 0: not known, or no compiled step was called yet. */
 struct lazy_ctx;
+call_path lazy_way_here(const struct lazy_ctx *c);
+/* The latest call that an entry has told of (lazy_call_begins). */
+typedef struct lazy_told_call {
+    xt_src at;
+    const void *returns_to;
+    const char *what;
+} lazy_told_call;
+/* state.c: the slot of a state that may get a value from the host. */
 xt_status lazy_writable(struct lazy_ctx *c, xt_tensor state, lazy_slot **out);
 
 typedef struct lazy_leaf {
@@ -320,6 +330,7 @@ typedef struct lazy_ctx {
     /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
     bool call_ended_step;
     struct xt_step *steps;
+    const lazy_told_call *told; /* while ways are looked at */
     lazy_iteration *iteration; /* of a loop without boundaries; NULL: no optimizer has stepped */
     lazy_update *updates; /* that the step being recorded counts */
     size_t n_updates, cap_updates;

@@ -78,6 +78,7 @@ xt_tensor lazy_from_laid_out(const xt_src *src, lazy_role role, const ir_type *t
     }
     s->role = role;
     s->layout = layout;
+    s->way = lazy_way_here(c);
     s->buf = lazy_buf_new(dev, s->src, s->path, role, type, c->step);
     if (s->buf) {
         s->buf->layout = layout;

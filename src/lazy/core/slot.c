@@ -58,6 +58,11 @@ void lazy_host_drop(lazy_slot *s) {
     s->from = NULL;
 }
 
+call_path lazy_way_here(const lazy_ctx *c) {
+    const lazy_told_call *t = c->told;
+    return t && t->at.file ? call_path_now(t->returns_to, src_intern(&t->at), t->what) : 0;
+}
+
 void lazy_slot_free(lazy_ctx *c, uint32_t i, src_id died) {
     lazy_slot *s = &c->slots[i];
     if (!s->live) return;

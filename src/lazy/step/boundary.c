@@ -298,7 +298,8 @@ static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
 }
 
 /* The graph that made a tensor ends with its step, unless that is kept (detached.c). */
-static void outlive(lazy_slot *s) {
+static void outlive(const lazy_ctx *c, lazy_slot *s) {
+    if (s->leaf) s->used = c->step;
     if (s->value && !s->is_state && !s->grad_leaf) s->requires_grad = s->detached;
     s->value = s->leaf = NULL;
 }
@@ -311,7 +312,7 @@ static void end_step(lazy_ctx *c, src_id at, size_t n_kept) {
         lazy_slot *s = &c->slots[index];
         if (!s->live || s->persistent) continue;
         if (s->buf && (s->outlives_step || (i < n_kept && !s->value))) {
-            outlive(s);
+            outlive(c, s);
             s->outlives_step = true;
             c->step_slots[listed++] = index;
         } else
@@ -325,7 +326,7 @@ static void end_step(lazy_ctx *c, src_id at, size_t n_kept) {
     c->n_step_slots = n;
     for (size_t k = 0; k < c->n_persistent; k++) {
         lazy_slot *s = &c->slots[c->persistent[k]];
-        outlive(s);
+        outlive(c, s);
         lazy_buf_release(s->read_buf);
         s->read_buf = NULL;
         /* kept, but its step never made it; in host memory is what no step has used since it was taken there */

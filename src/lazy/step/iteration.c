@@ -12,6 +12,9 @@
  *  4. what a line made that the second iteration took over from the first (a hidden state);
  *  5. of an inner loop's steps, what the outer one made in front of it, until the same line makes it anew.
  *
+ * A loop may make its optimizers itself (tasks, cycles): one that is made where one was made that is gone, or has
+ * stepped since, goes on as that one. Any other begins a loop, for which nothing that was learned of places holds.
+ *
  * Not ended are: steps whose boundaries a trainer sets, compiled step functions (a second step of an optimizer is an
  * error there), and loops in which gradients flow from one iteration into the one before. */
 #include "lazy/step/iteration.h"
@@ -52,6 +55,9 @@ static void trace_cleared(lazy_ctx *c) {
 
 static void freed(lazy_ctx *c) {
     lazy_iteration *it = c->iteration;
+    for (size_t i = 0; i < it->n_made; i++)
+        if (it->made[i].is_freed) base_free(it->made[i].updater);
+    base_free(it->made);
     base_free(it->in_front);
     base_free(it->early.at);
     base_free(it->carried.at);
@@ -69,6 +75,7 @@ static void freed(lazy_ctx *c) {
     base_free(it->met);
     base_free(it);
     c->iteration = NULL;
+    c->told = NULL;
 }
 
 static const lazy_guest guest = {.trace_cleared = trace_cleared, .freed = freed};
@@ -183,17 +190,30 @@ static void observe(void) {
     if (s) lazy_fail(s);
 }
 
-static lazy_iteration *iteration_of(lazy_ctx *c) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* For what is known of optimizers before the first of them steps. */
+static lazy_iteration *unwatched(lazy_ctx *c) {
     if (c->iteration) return c->iteration;
-    pthread_once(&once, observe);
     c->iteration = base_calloc(1, sizeof *c->iteration);
     if (!c->iteration) return NULL;
     c->iteration->loop = 1;
     c->iteration->turned = SIZE_MAX;
-    atomic_store_explicit(&lazy_calls_watched, true, memory_order_relaxed);
     lazy_attend(c, &guest);
     return c->iteration;
+}
+
+static lazy_iteration *iteration_of(lazy_ctx *c) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    lazy_iteration *it = unwatched(c);
+    if (!it || it->is_watching) return it;
+    pthread_once(&once, observe);
+    it->is_watching = true;
+    atomic_store_explicit(&lazy_calls_watched, true, memory_order_relaxed);
+    return it;
+}
+
+void lazy_watch_ways(lazy_ctx *c) {
+    lazy_iteration *it = iteration_of(c);
+    if (it) c->told = &it->told;
 }
 
 /* --- learning --- */
@@ -226,7 +246,7 @@ static void tell_flows(src_id update) {
 static iteration_place place_of_update(const lazy_iteration *it, src_id at) {
     bool told = looks(it) && it->now.line == at;
     call_path path = told ? it->now.path : 0;
-    return (iteration_place){at, told && !path ? call_path_now(it->returns_to, at, it->what) : path};
+    return (iteration_place){at, told && !path ? call_path_now(it->told.returns_to, at, it->told.what) : path};
 }
 
 /* Of the iteration that another one's second update has shown to be the next one. */
@@ -245,7 +265,8 @@ static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool m
     }
     it->learned = u;
     /* of a loop that follows one with boundaries, in which nothing was looked at */
-    if (it->now.line != again) it->now = (iteration_place){again, call_path_now(it->returns_to, again, it->what)};
+    if (it->now.line != again)
+        it->now = (iteration_place){again, call_path_now(it->told.returns_to, again, it->told.what)};
     if (u->loop_step == c->loop_steps.of_thread) lazy_came_round(calls); /* else the step is another already */
     bool known = ends_by_itself(it, it->by);
     it->by->ends_in = it->loop;
@@ -424,17 +445,95 @@ static void begin_anew(lazy_ctx *c, lazy_iteration *it, bool over) {
         it->carried.n = 0;
 }
 
+/* --- optimizers that are made within the loop --- */
+static lazy_made *made_as(lazy_iteration *it, const lazy_updater *u) {
+    for (size_t i = 0; i < it->n_made; i++)
+        if (it->made[i].updater == u) return &it->made[i];
+    return NULL;
+}
+
+/* By the call that is under way. Of the first optimizer the way is not known. */
+static lazy_made place_of_making(const lazy_iteration *it, lazy_updater *u) {
+    lazy_made m = {.file = lazy_called_now.file, .line = lazy_called_now.line, .updater = u, .nth = it->n_updates};
+    bool told = it->is_watching && m.file && it->told.at.file == m.file && it->told.at.line == m.line;
+    if (told) m.path = call_path_now(it->told.returns_to, src_intern(&it->told.at), it->told.what);
+    return m;
+}
+
+/* The one that was made there and is gone, or has stepped since: those that a loop makes before any of them steps are
+ * used beside each other. */
+static lazy_made *forerunner(lazy_iteration *it, const lazy_made *now) {
+    lazy_made *found = NULL;
+    for (size_t i = 0; i < it->n_made && now->file; i++) {
+        lazy_made *m = &it->made[i];
+        bool there =
+            m->line == now->line && (m->path == now->path || !m->path || !now->path) && strcmp(m->file, now->file) == 0;
+        if (!there || !(m->is_freed || m->updater->nth > m->nth)) continue;
+        if (!found || (m->path == now->path && found->path != now->path)) found = m;
+    }
+    return found;
+}
+
+static void put_for(lazy_iteration *it, const lazy_updater *old, lazy_updater *now) {
+    if (it->by == old) it->by = now;
+    if (it->last_by == old) it->last_by = now;
+    if (it->beside == old) it->beside = now;
+    if (it->learned == old) it->learned = now;
+    for (size_t i = 0; i < it->n_first; i++)
+        if (it->first[i].of == old) it->first[i].of = now;
+}
+
+/* The loop is the old one's, which is told by what the new one goes on with. */
+static void succeed(lazy_iteration *it, lazy_made *old, const lazy_made *now) {
+    *now->updater = *old->updater;
+    now->updater->steps = 0;
+    put_for(it, old->updater, now->updater);
+    if (old->is_freed)
+        base_free(old->updater);
+    else {
+        old->updater->step = -1;
+        old->updater->nth = old->updater->ends_in = old->updater->loop_step = 0;
+    }
+    *old = *now;
+    old->comes_again = true;
+}
+
 void lazy_updater_begin(lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_there();
     *u = (lazy_updater){.step = -1};
-    if (c && c->iteration) begin_anew(c, c->iteration, false);
+    lazy_iteration *it = c ? unwatched(c) : NULL;
+    if (!it) return;
+    lazy_made now = place_of_making(it, u), *old = c->replay_log ? NULL : forerunner(it, &now);
+    if (old) {
+        succeed(it, old, &now);
+        return;
+    }
+    begin_anew(c, it, false);
+    if (now.file) (void)VEC_PUSH(it->made, it->n_made, it->cap_made, now); /* without memory it has no follower */
+}
+
+/* Kept for one that is made at the same place. */
+static bool leave(lazy_iteration *it, lazy_made *m) {
+    lazy_updater *left = base_malloc(sizeof *left);
+    if (!left) {
+        *m = it->made[--it->n_made];
+        return false;
+    }
+    *left = *m->updater;
+    put_for(it, m->updater, left);
+    m->updater = left;
+    return m->is_freed = true;
 }
 
 void lazy_updater_forget(const lazy_updater *u) {
     lazy_ctx *c = lazy_ctx_there();
     if (!c) return;
     lazy_updates_forget(c, u);
-    if (c->iteration) begin_anew(c, c->iteration, u->step == c->step || u->loop_step == c->loop_steps.of_thread);
+    lazy_iteration *it = c->iteration;
+    if (!it) return;
+    bool over = u->step == c->step || u->loop_step == c->loop_steps.of_thread;
+    lazy_made *m = made_as(it, u);
+    if (!m || !leave(it, m) || !m->comes_again) begin_anew(c, it, over);
 }
 
 void lazy_iteration_swept(lazy_ctx *c, ir_value *root) {
@@ -473,7 +572,7 @@ static void note_looked(const lazy_ctx *c, lazy_iteration *it) {
 
 /* How the program came there. */
 static void look(const lazy_ctx *c, lazy_iteration *it) {
-    it->now.path = call_path_now(it->returns_to, it->now.line, it->what);
+    it->now.path = call_path_now(it->told.returns_to, it->now.line, it->told.what);
     note_looked(c, it);
 }
 
@@ -522,9 +621,8 @@ static void call_above(lazy_ctx *c, lazy_iteration *it) {
 void lazy_call_begins(const char *what, const xt_src *src, const void *returns_to) {
     lazy_ctx *c = lazy_ctx_there();
     lazy_iteration *it = c ? c->iteration : NULL;
-    if (!it || c->in_boundary) return;
-    it->returns_to = returns_to;
-    it->what = what;
+    if (!it || !it->is_watching || c->in_boundary) return;
+    it->told = (lazy_told_call){src ? *src : (xt_src){0}, returns_to, what};
     if (!looks(it) || !may_end(c)) return;
     it->now = (iteration_place){src_intern(src), 0};
     if (wants_path(it, lazy_may_be_first(it, it->now))) look(c, it);

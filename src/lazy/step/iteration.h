@@ -75,6 +75,16 @@ typedef struct lazy_in_front {
     iteration_place at; /* by this call */
 } lazy_in_front;
 
+/* An optimizer that was made at a place of the program, and what iterations are told by of it. */
+typedef struct lazy_made {
+    const char *file;
+    int line;
+    call_path path; /* 0: not known, which is like any */
+    lazy_updater *updater; /* the optimizer's, or once that is freed, our own copy of it */
+    int64_t nth; /* update of the thread's that came last when it was made */
+    bool is_freed, comes_again; /* the program has made several there, one for the other */
+} lazy_made;
+
 struct lazy_iteration {
     /* of the trace */
     lazy_updater *by; /* the latest update; NULL: none */
@@ -103,8 +113,10 @@ struct lazy_iteration {
     bool met_again; /* the call that is under way is of the last of them */
     size_t turned; /* noted calls before the first call above the latest update, of those since; SIZE_MAX: none came */
     iteration_place now; /* the latest call that entries told of */
-    const void *returns_to;
-    const char *what;
+    lazy_told_call told; /* the same */
+    bool is_watching; /* entries tell of their calls since an update, or a call that is noted, came */
+    lazy_made *made;
+    size_t n_made, cap_made;
     int64_t loop; /* of those that optimizers were made for, from 1 */
     /* of the loop */
     int64_t n_updates; /* of all loops */

@@ -3,6 +3,7 @@
 #include "lazy/core/labels.h"
 #include "lazy/core/left.h"
 #include "lazy/step/step.h"
+#include "lazy/step/within.h"
 
 static void step_free(void *p) {
     xt_step_free(p);
@@ -58,6 +59,7 @@ void xt_step_free(xt_step *f) {
     for (size_t i = 0; i < f->n_plans; i++) lazy_plan_free(f->plans[i]);
     base_free(f->plans);
     base_free(f->keys);
+    base_free(f->called);
     base_free(f->name);
     handle_free(f);
     live_add(LIVE_step, -1);
@@ -355,6 +357,7 @@ xt_tensor xt_call_at(const xt_src *src, xt_step *f, int n, const xt_tensor *in) 
         return lazy_error(src, XT_FAILED_PRECONDITION, "xt_call: %s is called while a step ends (from a callback?)",
                           f->name);
     if (!end_recorded(c, src, n, in)) return lazy_failed_tensor(src);
+    call_path way = lazy_call_comes_round(c, f, src, n, in);
     call k = {.sig = {.in = (void *)k.small}};
     if (n > 16 && !(k.sig.in = base_malloc((size_t)n * sizeof *k.sig.in)))
         return lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_call: no memory for %d inputs", n);
@@ -362,9 +365,14 @@ xt_tensor xt_call_at(const xt_src *src, xt_step *f, int n, const xt_tensor *in) 
     lazy_program *g = NULL;
     lazy_plan *p = sign(c, n, in, &k.sig) && !c->nan && !c->bounds ? find_plan(c, f, &k.sig, &g) : NULL;
     if (n > 16) base_free(k.sig.in);
-    if (!p) return record(c, src, f, n, in);
-    bool ok = lazy_replay_run(c, f, p, g, src, in, &out);
-    lazy_program_release(g);
-    lazy_end_if_lost("xt_call", src);
+    bool ok = true;
+    if (p) {
+        ok = lazy_replay_run(c, f, p, g, src, in, &out);
+        lazy_program_release(g);
+        lazy_end_if_lost("xt_call", src);
+    } else
+        out = record(c, src, f, n, in);
+    lazy_slot *s = ok ? lazy_slot_of(c, out) : NULL;
+    if (s && !s->persistent) s->way = way;
     return ok ? out : lazy_failed_tensor(src);
 }

@@ -84,6 +84,14 @@ typedef struct lazy_plan {
     bool *keep;
 } lazy_plan;
 
+void lazy_watch_ways(lazy_ctx *c); /* lazy_way_here tells from now on */
+/* Where a compiled step is called, and the step of its first call and of its last one there. */
+typedef struct lazy_called_at {
+    src_id line;
+    call_path way; /* 0: not known, which is like any */
+    int64_t first, last;
+} lazy_called_at;
+
 struct xt_step {
     struct xt_step *next; /* of this thread's */
     lazy_ctx *ctx;
@@ -97,6 +105,8 @@ struct xt_step {
     hash128 *keys; /* of all programs its recordings gave */
     size_t n_keys, cap_keys;
     int64_t traces, replays;
+    lazy_called_at *called;
+    size_t n_called, cap_called;
     bool told_volatile;
     char reason[512];
 };

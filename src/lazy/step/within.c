@@ -112,3 +112,55 @@ void lazy_goes_on_with(xt_tensor t) {
     lazy_slot *s = c && t.slot ? lazy_slot_of(c, t) : NULL;
     if (s && !s->persistent) s->of_loop = true;
 }
+
+static bool is_same_way(call_path a, call_path b) {
+    return a == b || !a || !b;
+}
+
+static lazy_called_at *place_of(xt_step *f, src_id line, call_path way) {
+    for (size_t i = 0; i < f->n_called; i++)
+        if (f->called[i].line == line && is_same_way(f->called[i].way, way)) return &f->called[i];
+    return NULL;
+}
+
+static bool may_die(const lazy_slot *s) {
+    return s->live && !s->persistent && !s->failed && s->buf && !s->value && !s->leaf && !s->outlives_step;
+}
+
+static bool is_made_anew(const lazy_ctx *c, const lazy_slot *s, int64_t since) {
+    for (size_t i = c->n_step_slots; i-- > 0;) {
+        const lazy_slot *other = &c->slots[c->step_slots[i]];
+        if (other->live && other->step >= since && other->src == s->src && is_same_way(other->way, s->way)) return true;
+    }
+    return false;
+}
+
+call_path lazy_call_comes_round(lazy_ctx *c, xt_step *f, const xt_src *src, int n, const xt_tensor *in) {
+    src_id line = src_intern(src);
+    lazy_watch_ways(c);
+    call_path way = lazy_way_here(c);
+    lazy_called_at *p = place_of(f, line, way), fresh = {line, way, c->step, c->step};
+    for (int i = 0; i < n; i++) {
+        lazy_slot *s = lazy_slot_of(c, in[i]);
+        if (s) s->used = c->step;
+    }
+    if (!p) {
+        (void)VEC_PUSH(f->called, f->n_called, f->cap_called, fresh); /* without memory the loop keeps more alive */
+        return way;
+    }
+    size_t left = 0;
+    bool ends = !in_step_of_loop(c); /* else a boundary of that loop's comes */
+    for (size_t i = 0; i < c->n_step_slots && ends; i++) {
+        uint32_t index = c->step_slots[i];
+        const lazy_slot *s = &c->slots[index];
+        bool of_loop = may_die(s) && s->step > p->first && s->step < p->last && s->used <= p->last;
+        if (of_loop && is_made_anew(c, s, p->last))
+            lazy_slot_free(c, index, line);
+        else if (s->live)
+            c->step_slots[left++] = index;
+    }
+    if (ends) c->n_step_slots = left;
+    p->last = c->step;
+    p->way = way;
+    return way;
+}

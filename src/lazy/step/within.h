@@ -7,6 +7,9 @@
 
 #include "lazy/lazy.h"
 
+struct lazy_ctx;
+struct xt_step;
+
 typedef struct lazy_within {
     size_t held; /* step slots that were there before the call */
     int64_t since; /* the step in which the call began */
@@ -18,5 +21,9 @@ bool lazy_boundary_within(lazy_cause cause, const xt_src *src, lazy_within *w);
  * loop says it goes on to use, for as long as this is on. Gradients flow into that over all such ends. */
 void lazy_in_step_of_loop(bool on);
 void lazy_goes_on_with(xt_tensor t);
+/* A compiled step is called at that line: of a loop, where it was called there before. Then what the iteration before
+ * made in front of its call dies, once the loop has made another in its place; not what the loop, or this call, has
+ * used since, and not what was there before the loop. Gives how the program came to the call. */
+call_path lazy_call_comes_round(struct lazy_ctx *c, struct xt_step *f, const xt_src *src, int n, const xt_tensor *in);
 
 #endif

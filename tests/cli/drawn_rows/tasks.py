@@ -1,0 +1,74 @@
+"""Loops each of whose iterations makes optimizers of its own (tasks, cycles, searches), and loops of calls of compiled
+steps: what they hold alive (loop_memory.py, in whose C they are written)."""
+import random
+
+TASK = "xt_mse_loss(xt_forward(m[{k}], x), x)"
+
+
+class Tasks:
+    """One to three optimizers a task, over networks of before or the task's own, freed or left, replaced in each task
+    or in some; each steps once or several times, with what a task has behind it."""
+
+    BEHIND = ["", "", "xt_log(\"task\", l);", "if (i % 10 == 0) xt_item(l);", "xt_item(l);",
+              "xt_no_grad_begin();\nxt_item(xt_mse_loss(xt_forward(m[0], batch(7)), batch(7)));\nxt_no_grad_end();",
+              "xt_eval(m[0]);\nxt_no_grad_begin();\nfor (int q = 0; q < 2; q++)\n"
+              "xt_item(xt_mse_loss(xt_forward(m[0], batch(q)), batch(q)));\nxt_no_grad_end();\nxt_train(m[0]);",
+              "xt_tensor y = batch(i);\nxt_backward(xt_mse_loss(xt_forward(m[2], y), y));\nxt_optimizer_step(o[2]);",
+              "for (int q = 0; q < xt_module_tensors(m[0]); q++) {\nxt_tensor t = xt_module_tensor(m[2], q);\n"
+              "xt_assign(t, xt_lerp_scalar(t, xt_module_tensor(m[0], q), 0.1));\n"
+              "xt_assign(xt_module_tensor(m[0], q), t);\n}"]
+
+    def __init__(self, seed):
+        r, self.seed = random.Random("tasks %d" % seed), "t%d" % seed
+        n, when = r.choice([1, 1, 1, 2]), r.choice(["", "", "", "if (i % 5 == 4) "])
+        own, free = not when and r.random() < 0.2, r.random() < 0.6
+        free = free or own
+        kind = r.choice(["sgd", "adam"]) if free else "sgd"  # what is left keeps its states
+        make = ["make(%d);" % k if r.random() < 0.3 else "o[%d] = xt_%s(m[%d], .lr = 0.01);" % (k, kind, k)
+                for k in range(n)]
+        drop = ["xt_optimizer_free(o[%d]);" % k for k in range(n)] if free else []
+        if own:
+            make.insert(0, "m[0] = xt_module_new(net, NULL);")
+            drop.append("xt_module_free(m[0]);")
+        times = r.choice([1, 1, 2, 3])
+        update = lambda k: "xt_tensor x = batch(i + k);\nl = %s;\nxt_zero_grad(o[%d]);\nxt_backward(l);\n" \
+            "xt_optimizer_step(o[%d]);\n" % (TASK.format(k=k), k, k)
+        train = "".join("for (int k = 0; k < %d; k++) {\n%s}\n" % (times, update(k)) for k in range(n))
+        behind = r.choice(self.BEHIND)
+        if when:
+            body = when + "{\n" + "\n".join(drop + make) + "\n}\n" + train + behind
+        else:
+            body = "\n".join(make) + "\n" + train + behind + "\n" + "\n".join(drop)
+        self.text = "for (int i = 0; i < LATE; i++) {\nxt_tensor l = {0};\n%s\nend(i);\n}" % body
+
+    def write(self):
+        return "static void loop_%s(void) {\n%s\n}\n" % (self.seed, self.text)
+
+
+class Calls:
+    """One or two compiled steps an iteration, in an inner loop or in some iterations; their results are read, logged,
+    handed on or left, and ops of the program's own stand around them."""
+
+    BEHIND = ["", "xt_log(\"l\", xt_mean(a));", "if (i % 10 == 0) xt_item(xt_mean(a));",
+              "xt_item(xt_mul_scalar(xt_mean(a), 2));",
+              "xt_log(\"l\", xt_mean(xt_add(a, e)));", "xt_log(\"x\", xt_mean(x));"]
+
+    def __init__(self, seed):
+        r, self.seed = random.Random("calls %d" % seed), "c%d" % seed
+        inner = r.choice(["", "", "for (int k = 0; k < 3; k++) "])
+        given = r.choice(["x", "batch(i)", "xt_mul_scalar(x, 0.5)", "xt_detach(x)"])
+        body = inner + "a = xt_call(st[0], %s);\n" % given
+        if r.random() < 0.4:
+            body += r.choice(["", "if (i % 5 == 0) "]) + "e = xt_call(st[1], %s);\n" % r.choice(["x", "batch(i + 1)"])
+        head = "xt_tensor x = batch(i);\n"
+        if r.random() < 0.3:
+            head += "xt_tensor f = batch(i + 2);\n"
+            body += "xt_item(xt_mean(f));\n"
+        behind = r.choice(self.BEHIND)
+        if r.random() < 0.3:
+            body += "h = xt_call(st[2], h, x);\n"
+        self.text = ("xt_tensor a = {0}, e = batch(1), h = batch(2);\ncompile();\nmarks = 0; /* of h and e, too */\n"
+                     "for (int i = 0; i < LATE; i++) {\n%s%s%s\nend(i);\n}" % (head, body, behind))
+
+    def write(self):
+        return "static void loop_%s(void) {\n%s\n}\n" % (self.seed, self.text)
