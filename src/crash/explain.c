@@ -54,8 +54,7 @@ static void where_it_was(const blackbox *b, str *out) {
     time_t began = (time_t)b->began_unix_s;
     struct tm tm;
     if (localtime_r(&began, &tm)) strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
-    str_printf(out, "  began %s, ran %.1f s until its last sign of life\n", when,
-               box_seconds(b->began_ns, b->beat_ns));
+    str_printf(out, "  began %s, ran %.1f s until its last sign of life\n", when, box_seconds(b->began_ns, b->beat_ns));
     str_printf(out, "  step %lld, epoch %lld, last seen at %s", (long long)b->step, (long long)b->epoch,
                b->place[0] ? b->place : "its start");
     if (b->recording[0]) str_printf(out, ", last op recorded at %s", b->recording);

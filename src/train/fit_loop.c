@@ -307,12 +307,6 @@ static void fit_without_row(loop *l) {
         emit_row(l, ROW_LAST);
 }
 
-/* Whether the epoch is one whose end has a validation. */
-static bool ends_with_validation(const xt_trainer *t) {
-    return t->val && t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0 &&
-           (t->epoch + 1) % t->val_interval.n == 0;
-}
-
 static void settle_step(loop *l) {
     xt_trainer *t = l->t;
     log_at_step(++t->global_step);
@@ -320,7 +314,7 @@ static void settle_step(loop *l) {
     t->position.batch = t->epoch_batches;
     t->in_window = (train_position){0};
     bool ends = t->whole_epoch || t->epoch_batches >= l->batches || !steps_left(t);
-    t->validation_next = l->validates || (ends && ends_with_validation(t));
+    t->validation_next = l->validates || (ends && train_ends_with_validation(t));
     if (row_due(l)) emit_row(l, ROW_DUE);
     schedules_step(t); /* after the row, which shows the step's own rate; before a checkpoint of the step */
     lazy_position next = back_at_step(l);
@@ -353,12 +347,6 @@ static bool share_ends(double share, int64_t done, int64_t batches) {
     double most = floor(1 / share + 0.1), part = fmin(share, 1 / most) * (double)batches;
     if (whole > 0 && (double)(batches / whole) <= most) return done % whole == 0;
     return floor((double)done / part + 1e-9) > floor((double)(done - 1) / part + 1e-9);
-}
-
-/* What is watched has no new value in an epoch that validations by epochs pass over. */
-bool train_epoch_is_validated(const xt_trainer *t) {
-    bool by_epochs = t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;
-    return !t->val || !by_epochs || ends_with_validation(t);
 }
 
 /* Whether a validation comes after the micro-batch just recorded, number `done` of the epoch. */
@@ -479,10 +467,11 @@ static bool finish_epoch(loop *l) {
     train_stand(t);
     log_epoch_ends();
     log_emit(LOG_TRAIN, true, t->global_step);
-    bool due = ends_with_validation(t) && (t->whole_epoch || !steps_left(t));
-    bool by_epochs = t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;
+    bool due = train_ends_with_validation(t) && (t->whole_epoch || !steps_left(t));
+    bool by_epochs = train_validates_by_epochs(t);
     /* what a fit that was asked to stop has come to */
-    bool last = t->val && t->stopping && (!by_epochs || ends_with_validation(t)) && t->validated_step != t->global_step;
+    bool last =
+        t->val && t->stopping && (!by_epochs || train_ends_with_validation(t)) && t->validated_step != t->global_step;
     if ((due || last) && !t->stop_signal && !train_validate(t, l->src)) return false;
     if (t->whole_epoch) {
         t->position.epoch = t->epoch + 1;

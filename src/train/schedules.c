@@ -44,11 +44,16 @@ static void step_plateau(xt_trainer *t, xt_scheduler *s) {
         schedule_value_of_fit(s, v);
 }
 
+/* What is watched has none in an epoch that validations by epochs pass over. */
+static bool has_no_new_value(const xt_trainer *t) {
+    return t->val && train_validates_by_epochs(t) && !train_ends_with_validation(t);
+}
+
 static void step_those_of(xt_trainer *t, const xt_optimizer *opt, xt_interval interval) {
     for (size_t i = 0; i < opt->n_schedulers && !lazy_pending(); i++) {
         xt_scheduler *s = opt->schedulers[i];
         if (s->interval != interval) continue;
-        if (s->plateau && interval == XT_EACH_EPOCH && !train_epoch_is_validated(t)) continue;
+        if (s->plateau && interval == XT_EACH_EPOCH && has_no_new_value(t)) continue;
         if (s->plateau)
             step_plateau(t, s);
         else

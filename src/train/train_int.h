@@ -362,7 +362,13 @@ void train_pass_ended(xt_trainer *t, const char *what); /* a pass that has writt
 void train_forget_run(xt_trainer *t, const char *why); /* closes the loggers, and removes the folder if it is bare */
 void train_sweep_behind(const xt_trainer *t); /* what the run that was resumed left unfinished */
 xt_status train_strategy(xt_trainer *t, const xt_src *src); /* makes the mesh that .strategy needs; once */
-bool train_epoch_is_validated(const xt_trainer *t); /* the one whose end has come */
+static inline bool train_validates_by_epochs(const xt_trainer *t) {
+    return t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;
+}
+/* Whether the epoch is one whose end has a validation. */
+static inline bool train_ends_with_validation(const xt_trainer *t) {
+    return t->val && train_validates_by_epochs(t) && (t->epoch + 1) % t->val_interval.n == 0;
+}
 xt_status train_module(xt_trainer *t, const xt_task *task); /* behind the task's prepare_data */
 
 /* precision.c */

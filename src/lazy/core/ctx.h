@@ -329,6 +329,7 @@ typedef struct lazy_ctx {
     bool in_step_of_loop, cut_in_it; /* within.h; and something has ended a step there */
     /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
     bool call_ended_step;
+    int64_t own_ends; /* xt_next, xt_mark_step and the Trainer have ended so many steps */
     struct xt_step *steps;
     const lazy_told_call *told; /* while ways are looked at */
     lazy_iteration *iteration; /* of a loop without boundaries; NULL: no optimizer has stepped */

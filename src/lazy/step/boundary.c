@@ -460,6 +460,7 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_ke
         ok = c->error == NULL;
     }
     c->call_ended_step = false;
+    c->own_ends += cause == LAZY_STEP_END || cause == LAZY_LOADER || cause == LAZY_MARK_STEP;
     c->begun.cause = cause;
     c->begun.name = lazy_cause_name(cause);
     c->begun.at = src_intern(src);

@@ -135,22 +135,16 @@ static bool is_made_anew(const lazy_ctx *c, const lazy_slot *s, int64_t since) {
     return false;
 }
 
-call_path lazy_call_comes_round(lazy_ctx *c, xt_step *f, const xt_src *src, int n, const xt_tensor *in) {
-    src_id line = src_intern(src);
-    lazy_watch_ways(c);
-    call_path way = lazy_way_here(c);
-    lazy_called_at *p = place_of(f, line, way), fresh = {line, way, c->step, c->step};
-    for (int i = 0; i < n; i++) {
-        lazy_slot *s = lazy_slot_of(c, in[i]);
-        if (s) s->used = c->step;
-    }
-    if (!p) {
-        (void)VEC_PUSH(f->called, f->n_called, f->cap_called, fresh); /* without memory the loop keeps more alive */
-        return way;
-    }
+/* The loop's own boundary has not come for so long that there is none: an inner loop of fewer calls may list what it
+ * makes. */
+static bool is_unended(const lazy_ctx *c, const lazy_called_at *p) {
+    enum { LISTED = 64 };
+    return p->calls > LISTED && !in_step_of_loop(c);
+}
+
+static void end_iteration_before(lazy_ctx *c, const lazy_called_at *p, src_id line) {
     size_t left = 0;
-    bool ends = !in_step_of_loop(c); /* else a boundary of that loop's comes */
-    for (size_t i = 0; i < c->n_step_slots && ends; i++) {
+    for (size_t i = 0; i < c->n_step_slots; i++) {
         uint32_t index = c->step_slots[i];
         const lazy_slot *s = &c->slots[index];
         bool of_loop = may_die(s) && s->step > p->first && s->step < p->last && s->used <= p->last;
@@ -159,7 +153,27 @@ call_path lazy_call_comes_round(lazy_ctx *c, xt_step *f, const xt_src *src, int 
         else if (s->live)
             c->step_slots[left++] = index;
     }
-    if (ends) c->n_step_slots = left;
+    c->n_step_slots = left;
+}
+
+call_path lazy_call_comes_round(lazy_ctx *c, xt_step *f, const xt_src *src, int n, const xt_tensor *in) {
+    src_id line = src_intern(src);
+    lazy_watch_ways(c);
+    call_path way = lazy_way_here(c);
+    lazy_called_at *p = place_of(f, line, way), fresh = {line, way, c->own_ends, 1, c->step, c->step};
+    for (int i = 0; i < n; i++) {
+        lazy_slot *s = lazy_slot_of(c, in[i]);
+        if (s) s->used = c->step;
+    }
+    if (!p) {
+        (void)VEC_PUSH(f->called, f->n_called, f->cap_called, fresh); /* without memory the loop keeps more alive */
+        return way;
+    }
+    if (p->own_ends != c->own_ends)
+        *p = fresh;
+    else
+        p->calls++;
+    if (is_unended(c, p)) end_iteration_before(c, p, line);
     p->last = c->step;
     p->way = way;
     return way;
