@@ -2,6 +2,7 @@
  * to the user. */
 #include "base/handle.h"
 #include "format/bytecode.h"
+#include "lazy/program/rehearse.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
 

@@ -2,6 +2,7 @@
  * inputs' roles and lines, and with what else is alive while it runs. XT_DEVICE=dry with XT_DUMP=DIR leaves the same in
  * files for `xtrain plan`: program_001.mlir and program_001.inputs, a line an input (role, bytes, file, line, name),
  * then the buffers that are alive besides, each beginning with "other". */
+#include "lazy/program/rehearse.h"
 #include "lazy/program/program.h"
 #include "lazy/core/layout.h"
 
