@@ -12,13 +12,13 @@ static map *ids; /* text -> id, as a pointer-sized number; under the lock */
 static const char **_Atomic chunks[CHUNK_COUNT]; /* texts by id */
 static uint32_t count = 1; /* ids given out, 0 included; under the lock */
 
-enum { CACHE_SIZE = 256 };
+enum { CACHE_BITS = 7 }; /* of each thread, whose stack it lies in */
 typedef struct cached {
     const char *pointer;
     const char *text;
     uint32_t id;
 } cached;
-static _Thread_local cached cache[CACHE_SIZE];
+static _Thread_local cached cache[1 << CACHE_BITS];
 
 const char *intern_text(uint32_t id) {
     if (id == 0) return "";
@@ -61,7 +61,7 @@ uint32_t intern_n(const char *s, size_t n) {
 uint32_t intern(const char *s) {
     if (!s || !*s) return 0;
     uint64_t spread = (uint64_t)(uintptr_t)s * 0x9E3779B97F4A7C15ULL;
-    cached *c = &cache[spread >> 56];
+    cached *c = &cache[spread >> (64 - CACHE_BITS)];
     if (c->pointer == s && strcmp(c->text, s) == 0) return c->id;
     uint32_t id = intern_n(s, strlen(s));
     if (id) *c = (cached){s, intern_text(id), id};

@@ -203,34 +203,49 @@ __attribute__((noinline)) static src_id line_above(const void *from) {
     return first;
 }
 
+/* Debug information is read from files, where a thread may be cancelled; one that holds the lock is not. */
+static int hold_frames(void) {
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    pthread_mutex_lock(&frames_lock);
+    return cancel;
+}
+static void release_frames(int cancel) {
+    pthread_mutex_unlock(&frames_lock);
+    pthread_setcancelstate(cancel, NULL);
+}
+
+static void find(const void *address, frame *out) {
+    int held = hold_frames();
+    *out = (frame){0};
+    look_up(address, out);
+    release_frames(held);
+}
+
 src_id src_from_return_address(const void *address) {
     frame f;
     if (!address) return 0;
-    pthread_mutex_lock(&frames_lock);
+    int held = hold_frames();
     look_up(address, &f);
     src_id line = own_line(&f);
     if (!line) line = line_above(address);
-    pthread_mutex_unlock(&frames_lock);
+    release_frames(held);
     return line ? line : f.id;
 }
 
 size_t src_chain_from_return_address(const void *address, src_id out[SRC_CHAIN_MAX]) {
-    frame f = {0};
+    frame f;
     size_t n = 0;
-    pthread_mutex_lock(&frames_lock);
-    look_up(address, &f);
-    pthread_mutex_unlock(&frames_lock);
+    find(address, &f);
     for (int i = f.n_around; i-- > 0;) out[n++] = f.around[i];
     out[n++] = f.id;
     return n;
 }
 
 void src_columns_from_return_address(const void *address, int out[SRC_CHAIN_MAX]) {
-    frame f = {0};
+    frame f;
     size_t n = 0;
-    pthread_mutex_lock(&frames_lock);
-    look_up(address, &f);
-    pthread_mutex_unlock(&frames_lock);
+    find(address, &f);
     for (int i = f.n_around; i-- > 0;) out[n++] = f.around_columns[i];
     out[n] = f.column;
 }
@@ -243,17 +258,15 @@ __attribute__((constructor)) static void load_the_unwinder(void) {
 }
 
 size_t src_scopes_from_return_address(const void *address, src_scope out[SRC_SCOPES_MAX]) {
-    frame f = {0};
-    pthread_mutex_lock(&frames_lock);
-    look_up(address, &f);
-    pthread_mutex_unlock(&frames_lock);
+    frame f;
+    find(address, &f);
     memcpy(out, f.scopes, sizeof f.scopes);
     return f.n_scopes;
 }
 
 src_id src_from_caller(void) {
-    pthread_mutex_lock(&frames_lock);
+    int held = hold_frames();
     src_id id = line_above(NULL);
-    pthread_mutex_unlock(&frames_lock);
+    release_frames(held);
     return id;
 }

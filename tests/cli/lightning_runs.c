@@ -52,6 +52,7 @@ int main(int argc, char **v) {
     t = xt_trainer_new(.max_epochs = 2, .model_summary = XT_OFF, .progress_bar = XT_OFF, .logger = XT_OFF);
     xt_trainer_args(t, argc - 1, v + 1);
     if (IS("monitor")) xt_trainer_add(t, xt_model_checkpoint(.monitor = "val/loss", .save_top_k = 2));
+    if (IS("early")) xt_trainer_add(t, xt_early_stopping(.monitor = "val/loss", .on_train_epoch_end = XT_ON));
     xt_task task = {.net = net,
                     .training_step = step,
                     .validation_step = validate,

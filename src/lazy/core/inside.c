@@ -103,7 +103,7 @@ __attribute__((noinline)) const char *lazy_inside(void) {
 }
 
 /* --- what calls use --- */
-enum { MOST_USED = 128 }; /* more are not pinned */
+enum { MOST_USED = 128 /* more are not pinned */, MOST_CALLS = 24 /* of more it is not known how things were */ };
 /* What a call may have switched for the functions that it calls, as it was before. */
 typedef struct around {
     int no_grad;
@@ -115,9 +115,9 @@ typedef struct around {
 static _Thread_local struct used {
     const char *call, *frame;
     const void *held; /* NULL: the call itself */
-    around around; /* of the call itself */
 } used[MOST_USED];
-static _Thread_local int n_used;
+static _Thread_local around before_calls[MOST_CALLS]; /* a thread's stack may be small, and its variables lie in it */
+static _Thread_local int n_used, n_calls;
 
 static around as_it_is(void) {
     const lazy_ctx *c = lazy_ctx_there();
@@ -143,17 +143,19 @@ void lazy_used(int mark) {
         const void *held = used[--n_used].held;
         used[n_used].held = NULL;
         frames_noted--;
-        if (held) handle_unpin(held);
+        if (held)
+            handle_unpin(held);
+        else
+            n_calls--;
     }
 }
 
 /* Calls whose part of the stack is free again were left. */
 static void forget_used(const char *here) {
     while (n_used > 0 && here >= used[n_used - 1].frame) {
-        const around was = used[n_used - 1].around;
         bool call = !used[n_used - 1].held;
         lazy_used(n_used - 1);
-        if (call) put_back(&was);
+        if (call && n_calls < MOST_CALLS) put_back(&before_calls[n_calls]);
     }
 }
 
@@ -167,7 +169,9 @@ int lazy_uses(const char *call, const char *frame) {
     forget_used(frame);
     int mark = n_used;
     if (n_used == MOST_USED) return mark;
-    used[n_used++] = (struct used){call, frame, NULL, as_it_is()};
+    used[n_used++] = (struct used){call, frame, NULL};
+    if (n_calls < MOST_CALLS) before_calls[n_calls] = as_it_is();
+    n_calls++;
     frames_noted++;
     return mark;
 }
@@ -196,7 +200,7 @@ bool lazy_too_deep(void) {
 
 void lazy_use(const void *handle) {
     if (!handle || !n_used || n_used == MOST_USED) return;
-    struct used one = {used[n_used - 1].call, used[n_used - 1].frame, handle, {0}};
+    struct used one = {used[n_used - 1].call, used[n_used - 1].frame, handle};
     used[n_used++] = one;
     frames_noted++;
     handle_pin(handle);
