@@ -80,7 +80,8 @@ XT_API bool xt_vmap_at(const xt_src *src, xt_fn fn, int n_in, const xt_tensor *i
  * what was saved and what flows to the outputs (zeros where nothing does), and gives what flows to the inputs, each of
  * its input's shape and dtype, or none; it is called when xt_backward or another derivative comes there, and its ops
  * are differentiated in second derivatives: through inputs and outputs that were saved as they are, not through other
- * saved tensors. `user` must live until then.
+ * saved tensors. Parameters that layers within forward read get no gradient from it: give them as inputs, or run such
+ * layers by xt_checkpoint_block. `user` must live until then.
  *
  *     static void sign_forward(const xt_tensor *in, xt_tensor *out, xt_tensor *saved, void *user) {
  *         out[0] = xt_sign(in[0]);

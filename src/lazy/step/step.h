@@ -107,6 +107,7 @@ struct xt_step {
     hash128 *keys; /* of all programs its recordings gave */
     size_t n_keys, cap_keys;
     int64_t traces, replays;
+    int64_t own_ends; /* at the newest call, how many steps the program had ended itself */
     lazy_called_at *called;
     size_t n_called, cap_called;
     bool told_volatile;

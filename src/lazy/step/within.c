@@ -156,10 +156,20 @@ static void end_iteration_before(lazy_ctx *c, const lazy_called_at *p, src_id li
     c->n_step_slots = left;
 }
 
+/* Looked at from the second call in a row on: a loop with boundaries of its own has no use for it, and pays nothing. */
+static call_path way_of_call(lazy_ctx *c, xt_step *f) {
+    bool in_a_row = f->own_ends == c->own_ends;
+    f->own_ends = c->own_ends;
+    if (in_a_row)
+        lazy_watch_ways(c);
+    else
+        c->told = NULL;
+    return lazy_way_here(c);
+}
+
 call_path lazy_call_comes_round(lazy_ctx *c, xt_step *f, const xt_src *src, int n, const xt_tensor *in) {
     src_id line = src_intern(src);
-    lazy_watch_ways(c);
-    call_path way = lazy_way_here(c);
+    call_path way = way_of_call(c, f);
     lazy_called_at *p = place_of(f, line, way), fresh = {line, way, c->own_ends, 1, c->step, c->step};
     for (int i = 0; i < n; i++) {
         lazy_slot *s = lazy_slot_of(c, in[i]);
