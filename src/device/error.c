@@ -1,5 +1,7 @@
 /* PJRT errors and events turned into statuses. Every PJRT_Error that a plugin hands out passes through device_error and
  * is destroyed there. */
+#include <unistd.h>
+
 #include "device/device_int.h"
 
 static xt_code code_of(const PJRT_Api *api, const PJRT_Error *e) {
@@ -50,10 +52,25 @@ void device_event_destroy(const PJRT_Api *api, PJRT_Event *e) {
     xt_status_free(device_error(api, api->Event_Destroy(&d), "destroying an event"));
 }
 
+/* A wait that failed may have been refused, while the event is yet to come, and with it what it writes to the caller's
+ * memory. One that has come with an error is ready. */
+static void let_come(const PJRT_Api *api, PJRT_Event *e) {
+    enum { MOST_MS = 2000 };
+    for (int ms = 0; ms < MOST_MS; ms++) {
+        PJRT_Event_IsReady_Args a = PJRT_INIT(Event_IsReady, .event = e);
+        xt_status s = DEVICE_CALL(api, Event_IsReady, &a, "waiting");
+        bool over = s || a.is_ready;
+        xt_status_free(s);
+        if (over) return;
+        usleep(1000);
+    }
+}
+
 xt_status device_event_finish(const PJRT_Api *api, PJRT_Event *e, const char *what) {
     if (!e) return NULL;
     PJRT_Event_Await_Args a = PJRT_INIT(Event_Await, .event = e);
     xt_status s = DEVICE_CALL(api, Event_Await, &a, what);
+    if (s) let_come(api, e);
     device_event_destroy(api, e);
     return s;
 }
