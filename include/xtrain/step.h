@@ -10,10 +10,10 @@
  * A call is a step of its own: it ends the step being recorded, as xt_mark_step does, and its own work is started when
  * it returns. It does not wait. Tensors that have their value (batches, xt_from_array, results of calls) stay alive
  * over it, and so does the result, until the loop's next boundary. A loop that has none needs none: from the 65th call
- * in a row at one place on, what the loop made in front of the last call there dies, and earlier results, once the same
- * line (come to by the same calls) has made another since; not what the loop has used since or hands to this call, and
- * not what was there before the loop or was made in front of an inner one. A longer list of what one line makes
- * (results of each call) is made with xt_keep. The boundary of the loop that follows (xt_next) is the
+ * in a row at one place on, the arrays that the loop made in front of the last call there die, and results but the 64
+ * newest, once the same line (come to by the same calls) has made another since; not what the loop has used since or
+ * hands to this call, and not what was there before the loop or was made in front of an inner one. A longer list of
+ * results is made with xt_keep. The boundary of the loop that follows (xt_next) is the
  * same boundary: a loop with xt_call counts the same steps, and draws the same random numbers, as one without.
  *
  * `fn` is recorded again when something it depends on is different: an input's shape or dtype, train/eval mode,

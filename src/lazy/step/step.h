@@ -86,12 +86,14 @@ typedef struct lazy_plan {
 
 void lazy_watch_ways(lazy_ctx *c); /* lazy_way_here tells from now on */
 /* Where a compiled step is called, and since the program's last boundary: how often, and the step of its first call and
- * of its last one there. */
+ * of its last ones there. */
+enum { LAZY_LISTED = 64 }; /* so many results of one call a loop may list */
 typedef struct lazy_called_at {
     src_id line;
     call_path way; /* 0: not known, which is like any */
     int64_t own_ends; /* there were so many of those */
     int64_t calls, first, last;
+    int64_t newest[LAZY_LISTED]; /* of call k at k % LAZY_LISTED */
 } lazy_called_at;
 
 struct xt_step {

@@ -135,19 +135,20 @@ static bool is_made_anew(const lazy_ctx *c, const lazy_slot *s, int64_t since) {
     return false;
 }
 
-/* The loop's own boundary has not come for so long that there is none: an inner loop of fewer calls may list what it
- * makes. */
+/* The loop's own boundary has not come for so long that there is none. */
 static bool is_unended(const lazy_ctx *c, const lazy_called_at *p) {
-    enum { LISTED = 64 };
-    return p->calls > LISTED && !in_step_of_loop(c);
+    return p->calls > LAZY_LISTED && !in_step_of_loop(c);
 }
 
+/* Arrays are of one iteration; results may be listed, the newest of them. */
 static void end_iteration_before(lazy_ctx *c, const lazy_called_at *p, src_id line) {
     size_t left = 0;
+    int64_t listed = p->newest[p->calls % LAZY_LISTED];
     for (size_t i = 0; i < c->n_step_slots; i++) {
         uint32_t index = c->step_slots[i];
         const lazy_slot *s = &c->slots[index];
-        bool of_loop = may_die(s) && s->step > p->first && s->step < p->last && s->used <= p->last;
+        int64_t since = s->role == LAZY_BATCH ? p->last : listed;
+        bool of_loop = may_die(s) && s->step > p->first && s->step < since && s->used <= p->last;
         if (of_loop && is_made_anew(c, s, p->last))
             lazy_slot_free(c, index, line);
         else if (s->live)
@@ -170,21 +171,24 @@ static call_path way_of_call(lazy_ctx *c, xt_step *f) {
 call_path lazy_call_comes_round(lazy_ctx *c, xt_step *f, const xt_src *src, int n, const xt_tensor *in) {
     src_id line = src_intern(src);
     call_path way = way_of_call(c, f);
-    lazy_called_at *p = place_of(f, line, way), fresh = {line, way, c->own_ends, 1, c->step, c->step};
+    lazy_called_at *p = place_of(f, line, way);
     for (int i = 0; i < n; i++) {
         lazy_slot *s = lazy_slot_of(c, in[i]);
         if (s) s->used = c->step;
     }
     if (!p) {
-        (void)VEC_PUSH(f->called, f->n_called, f->cap_called, fresh); /* without memory the loop keeps more alive */
-        return way;
+        lazy_called_at fresh = {.line = line, .own_ends = -1};
+        if (!VEC_PUSH(f->called, f->n_called, f->cap_called, fresh)) return way; /* the loop keeps more alive */
+        p = &f->called[f->n_called - 1];
     }
-    if (p->own_ends != c->own_ends)
-        *p = fresh;
-    else
-        p->calls++;
+    if (p->own_ends != c->own_ends) {
+        p->own_ends = c->own_ends;
+        p->first = c->step;
+        p->calls = 0;
+    }
+    p->calls++;
     if (is_unended(c, p)) end_iteration_before(c, p, line);
-    p->last = c->step;
+    p->last = p->newest[p->calls % LAZY_LISTED] = c->step;
     p->way = way;
     return way;
 }
