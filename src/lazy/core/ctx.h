@@ -79,6 +79,7 @@ typedef struct lazy_slot {
     int64_t swept; /* and in that call of the thread's (lazy_swept) */
     int64_t step;
     call_path way; /* by which the program made it, looked at in loops of compiled steps alone; 0: not known */
+    bool result; /* of xt_call */
     int64_t used; /* the last step whose program, or call of a compiled step, has had it as an input */
     struct { /* the two tensors that died here last, for messages */
         uint32_t generation;

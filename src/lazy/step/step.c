@@ -373,6 +373,6 @@ xt_tensor xt_call_at(const xt_src *src, xt_step *f, int n, const xt_tensor *in) 
     } else
         out = record(c, src, f, n, in);
     lazy_slot *s = ok ? lazy_slot_of(c, out) : NULL;
-    if (s && !s->persistent) s->way = way;
+    if (s && !s->persistent) s->way = way, s->result = true;
     return ok ? out : lazy_failed_tensor(src);
 }

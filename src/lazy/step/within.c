@@ -147,7 +147,7 @@ static void end_iteration_before(lazy_ctx *c, const lazy_called_at *p, src_id li
     for (size_t i = 0; i < c->n_step_slots; i++) {
         uint32_t index = c->step_slots[i];
         const lazy_slot *s = &c->slots[index];
-        int64_t since = s->role == LAZY_BATCH ? p->last : listed;
+        int64_t since = s->result ? listed : p->last;
         bool of_loop = may_die(s) && s->step > p->first && s->step < since && s->used <= p->last;
         if (of_loop && is_made_anew(c, s, p->last))
             lazy_slot_free(c, index, line);
