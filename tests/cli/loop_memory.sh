@@ -5,4 +5,5 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 command -v python3 >/dev/null || { echo "no python3 here"; exit 77; }
 loops=60
 [ -n "${ASAN_BUILD:-}" ] && loops=20 && set -- "$@" -fsanitize=address,undefined
-"$root/tests/cli/loop_memory.py" "$BUILD" "$root/include" "$tmp/memory" "${LOOPS_FIRST:-1}" "${LOOPS:-$loops}" "${@:--O1}"
+"$root/tests/cli/loop_memory.py" "$BUILD" "$root/include" "$tmp/memory" "${LOOPS_FIRST:-1}" \
+    "${LOOPS:-$loops}" "${@:--O1}"
