@@ -254,23 +254,35 @@ static void started_early(void **state) {
     for (int r = 0; r < 2; r++) assert_int_equal(codes[r], 0);
 }
 
-/* --- five buckets: on one host loops come after the second later one; between hosts all travel first --- */
+/* --- five buckets: on one host loops come after the second later one; between hosts all travel first. Clipped: the
+ * program lists the sum of each bucket's squares right behind it, and all loops need them all. --- */
 enum { CHAIN = 5 };
 
-static void chain_of_buckets(str *out) {
-    static const char type[] = "tensor<300x300xf32>";
+static void chain_of_buckets(bool clipped, str *out) {
+    static const char type[] = "tensor<300x300xf32>", one[] = "tensor<f32>";
     str_printf(out, "func.func @main(%%v0: %s, %%w: %s", type, type);
     for (int k = 0; k < CHAIN; k++) str_printf(out, ", %%p%d: %s {tf.aliasing_output = %d : i32}", k, type, k);
     str_append(out, ") -> (");
     for (int k = 0; k < CHAIN; k++) str_printf(out, "%s%s", k ? ", " : "", type);
-    str_append(out, ") {\n");
-    for (int k = 0; k < CHAIN; k++)
+    str_printf(out, ") {\n%%t0 = stablehlo.constant dense<0.0> : %s\n", one);
+    for (int k = 0; k < CHAIN; k++) {
         str_printf(out, "%%v%d = stablehlo.dot_general %%v%d, %%w, contracting_dims = [1] x [0] : (%s, %s) -> %s\n",
                    k + 1, k, type, type, type);
-    for (int k = 0; k < CHAIN; k++)
         str_printf(out, "%%r%d = \"stablehlo.all_reduce\"(%%v%d) %s {replica_groups = %s} : (%s) -> %s\n", k, k + 1,
                    REDUCE("add"), "dense<[[0, 1]]> : tensor<1x2xi64>", type, type);
-    for (int k = 0; k < CHAIN; k++) str_printf(out, "%%n%d = stablehlo.subtract %%p%d, %%r%d : %s\n", k, k, k, type);
+        if (!clipped) continue;
+        str_printf(out, "%%q%d = stablehlo.multiply %%r%d, %%r%d : %s\n", k, k, k, type);
+        str_printf(out,
+                   "%%s%d = stablehlo.reduce(%%q%d init: %%t0) applies stablehlo.add across dimensions = [0, 1] : (%s, "
+                   "%s) -> %s\n",
+                   k, k, type, one, one);
+        str_printf(out, "%%t%d = stablehlo.add %%t%d, %%s%d : %s\n", k + 1, k, k, one);
+    }
+    if (clipped) str_printf(out, "%%c = stablehlo.broadcast_in_dim %%t%d, dims = [] : (%s) -> %s\n", CHAIN, one, type);
+    for (int k = 0; k < CHAIN; k++) {
+        if (clipped) str_printf(out, "%%d%d = stablehlo.divide %%r%d, %%c : %s\n", k, k, type);
+        str_printf(out, "%%n%d = stablehlo.subtract %%p%d, %%%s%d : %s\n", k, k, clipped ? "d" : "r", k, type);
+    }
     str_append(out, "return ");
     for (int k = 0; k < CHAIN; k++) str_printf(out, "%s%%n%d", k ? ", " : "", k);
     str_append(out, " : ");
@@ -278,32 +290,35 @@ static void chain_of_buckets(str *out) {
     str_append(out, "\n}\n");
 }
 
-static int loops_among_starts(const char *plan) {
+static int among_starts(const char *plan, const char *what) {
     int n = 0;
     const char *last = plan;
     for (const char *p = plan; (p = strstr(p, "all_reduce")); p++) last = p;
-    for (const char *p = plan; (p = strstr(p, "fused")) && p < last; p++) n++;
+    for (const char *p = plan; (p = strstr(p, what)) && p < last; p++) n++;
     return n;
 }
 
 static void the_network_is_kept_busy(void **state) {
     (void)state;
-    str text = STR_INIT;
-    chain_of_buckets(&text);
-    for (int far = 0; far < 2; far++) {
-        str plan = STR_INIT;
-        cpu_exec *e;
-        world_set(&(world){.size = 2, .local_size = far ? 1 : 2, .source = ""});
-        expect_ok(cpu_compile(text.data, text.len, &(cpu_compile_opts){.num_replicas = 2, .threads = 1}, &e),
-                  "compile");
-        cpu_plan_print(e, &plan);
-        int loops = loops_among_starts(str_cstr(&plan));
-        if (far ? loops != 0 : loops == 0) fail_msg("%d loops among the starts: %s", loops, str_cstr(&plan));
-        cpu_exec_free(e);
-        str_free(&plan);
-    }
+    for (int far = 0; far < 2; far++)
+        for (int clipped = 0; clipped < 2; clipped++) {
+            str text = STR_INIT, plan = STR_INIT;
+            cpu_exec *e;
+            chain_of_buckets(clipped, &text);
+            world_set(&(world){.size = 2, .local_size = far ? 1 : 2, .source = ""});
+            expect_ok(cpu_compile(text.data, text.len, &(cpu_compile_opts){.num_replicas = 2, .threads = 1}, &e),
+                      "compile");
+            cpu_plan_print(e, &plan);
+            /* the first buckets' sums of squares, or loops, are computed while later ones are made on one host */
+            int loops = among_starts(str_cstr(&plan), "fused"),
+                sums = among_starts(str_cstr(&plan), "stablehlo.reduce)");
+            if (far ? loops + sums != 0 : clipped ? sums < 1 || sums > CHAIN - 2 : loops == 0)
+                fail_msg("%d loops and %d sums among the starts: %s", loops, sums, str_cstr(&plan));
+            cpu_exec_free(e);
+            str_free(&plan);
+            str_free(&text);
+        }
     world_set(NULL);
-    str_free(&text);
 }
 
 int main(void) {

@@ -21,7 +21,7 @@
 #include "coll/shm/shm.h"
 
 enum {
-    MPI_FLIGHTS = 8, /* pieces in a pipe at once */
+    MPI_FLIGHTS = 16, /* pieces in a pipe at once */
     MPI_PIECE = 512 << 10, /* bytes of a piece on a host */
     /* Of an all_reduce, from all hosts together: up to here each host gets all of them and adds them up itself, which
      * takes one way through the network instead of two. */

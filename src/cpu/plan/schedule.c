@@ -212,6 +212,41 @@ static uint32_t after_later_starts(const cpu_exec *e, const cpu_plan *p, uint32_
     return (uint32_t)p->n_thunks + at;
 }
 
+static bool may_sink(const cpu_thunk *t) {
+    return t->kernel->is_fused || t->op->code == OP_reduce || t->op->code == OP_transpose;
+}
+
+/* What reads a started collective goes down to where the collective may be waited for, and so does what reads that: the
+ * norm of the gradients reads each of them as soon as it is there, and the backward pass would wait for the network at
+ * every bucket. Nothing passes a reader that has to stay. `last` is of each thunk, as `order`. */
+static void sink_readers(const cpu_exec *e, cpu_plan *p, const uint32_t *writer, uint32_t *last, place *order,
+                         cpu_thunk *sorted) {
+    uint32_t end = 2 * (uint32_t)p->n_thunks;
+    for (uint32_t t = 0; t < p->n_thunks; t++) last[t] = end;
+    for (uint32_t t = (uint32_t)p->n_thunks; t-- > 0;) { /* what is made before t has to be there then */
+        uint32_t until = may_sink(&p->thunks[t]) ? last[t] : t - 1;
+        for (uint32_t i = 0; i < p->thunks[t].n_in; i++) {
+            uint32_t w = writer[p->thunks[t].in[i].slot];
+            if (w != CPU_NONE && until < last[w]) last[w] = until;
+        }
+    }
+    for (uint32_t t = 0; t < p->n_thunks; t++) {
+        const cpu_thunk *th = &p->thunks[t];
+        order[t] = (place){.was = t};
+        if (!may_sink(th)) continue;
+        uint32_t after = t;
+        for (uint32_t i = 0; i < th->n_in; i++) {
+            uint32_t w = writer[th->in[i].slot];
+            if (w == CPU_NONE) continue;
+            uint32_t there = cpu_can_start(e, &p->thunks[w]) ? after_later_starts(e, p, w) : order[w].after;
+            if ((cpu_can_start(e, &p->thunks[w]) || order[w].moved) && there > after) after = there;
+        }
+        if (after > last[t]) after = last[t];
+        if (after > t) order[t] = (place){.after = after, .was = t, .moved = true};
+    }
+    sort_thunks(p, order, sorted);
+}
+
 static bool read_by_nobody(const cpu_thunk *t, const readers *read) {
     for (uint32_t i = 0; i < t->n_out; i++)
         if (read[t->out[i].slot].last != CPU_NONE) return false;
@@ -222,16 +257,22 @@ xt_status cpu_stage_schedule(cpu_builder *b) {
     cpu_exec *e = b->exec;
     cpu_plan *p = &e->plan;
     uint32_t *writer = base_malloc((p->n_slots + 1) * sizeof *writer),
-             *donor = base_malloc((e->main->n_results + 1) * sizeof *donor);
+             *donor = base_malloc((e->main->n_results + 1) * sizeof *donor),
+             *until = base_malloc((p->n_thunks + 1) * sizeof *until);
     readers *read = base_malloc((p->n_slots + 1) * sizeof *read);
     place *order = base_calloc(p->n_thunks + 1, sizeof *order);
     cpu_thunk *sorted = base_malloc((p->n_thunks + 1) * sizeof *sorted);
-    xt_status s =
-        writer && read && donor && order && sorted ? NULL : status_oom(p->n_thunks * sizeof *sorted, "a buffer plan");
+    xt_status s = writer && read && donor && until && order && sorted
+                      ? NULL
+                      : status_oom(p->n_thunks * sizeof *sorted, "a buffer plan");
     if (s) goto done;
     for (size_t i = 0; i < p->n_slots; i++) writer[i] = CPU_NONE;
     raise_gradients(p, writer, order, sorted);
     bool starts = raise_starts(e, p, writer, order, sorted);
+    if (starts) {
+        find_users(p, writer, read);
+        sink_readers(e, p, writer, until, order, sorted);
+    }
     for (size_t j = 0; j < e->main->n_results; j++) donor[j] = CPU_NONE;
     for (size_t i = 0; i < e->main->body->n_args; i++)
         if (e->alias[i] >= 0) donor[e->alias[i]] = (uint32_t)i;
@@ -270,6 +311,7 @@ done:
     base_free(writer);
     base_free(read);
     base_free(donor);
+    base_free(until);
     base_free(order);
     base_free(sorted);
     return s;
