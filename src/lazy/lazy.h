@@ -499,6 +499,7 @@ size_t lazy_call_noted(const xt_src *src);
 bool lazy_call_is_ahead(size_t call); /* it is of the iteration behind the latest update, by where it stands */
 /* It is of an iteration whose update an earlier step has had: what this one has noted up to it stands below that. */
 bool lazy_call_is_late(size_t call);
+bool lazy_call_trains(size_t call); /* a module was called for training before it, in the same step */
 /* It is of the iteration whose update has come: of the step's only one, or of the newest one where an earlier one has
  * come round and is over. */
 bool lazy_call_is_behind(size_t call);

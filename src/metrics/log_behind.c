@@ -17,10 +17,10 @@ static bool alike(const log_pending *a, const log_pending *b) {
     return a->metric == b->metric && a->is_number == b->is_number && !a->weight.slot == !b->weight.slot;
 }
 
-static bool fits_those_before(const log_set *set) {
+static bool fits_those_before(const log_set *set, size_t n) {
     if (!set->n_behind) return true;
-    if (set->n_pending != set->behind_each) return false;
-    for (size_t i = 0; i < set->n_pending; i++)
+    if (n != set->behind_each) return false;
+    for (size_t i = 0; i < n; i++)
         if (!alike(&set->pending[i], &set->behind[i])) return false;
     return true;
 }
@@ -39,17 +39,16 @@ static bool share(const log_set *set, const log_pending *p, log_pending *out) {
     return p->weigh != LOG_WEIGH_TENSOR || lazy_type(out->weight = lazy_share(src, p->weight));
 }
 
-static bool may_wait(const log_set *set) {
-    if (!set->n_pending || set->holds || set->epoch_begins || !set->rows || set->used > set->rows) return false;
-    for (size_t i = 0; i < set->n_pending; i++)
+static bool may_wait(const log_set *set, size_t n) {
+    if (!n || set->holds || set->epoch_begins || !set->rows || set->used > set->rows) return false;
+    for (size_t i = 0; i < n; i++)
         if (set->metrics[set->pending[i].metric].within_call) return false;
     return true;
 }
 
-bool log_behind_take(log_set *set) {
-    log_pending_merge(set, set->n_pending);
-    if (lazy_pending() || !may_wait(set) || !fits_those_before(set)) return false;
-    size_t n = set->n_behind, each = set->n_pending, i = 0;
+bool log_behind_take(log_set *set, size_t of_step) {
+    size_t n = set->n_behind, each = log_pending_merge(set, of_step), i = 0;
+    if (lazy_pending() || !may_wait(set, each) || !fits_those_before(set, each)) return false;
     if (!vec_grow((void **)&set->behind, &set->cap_behind, n + each, sizeof *set->behind)) return false;
     while (i < each && share(set, &set->pending[i], &set->behind[n + i])) i++;
     if (i < each) {
@@ -60,7 +59,8 @@ bool log_behind_take(log_set *set) {
     set->n_behind = n + each;
     set->behind_each = each;
     for (i = 0; i < each; i++) log_pending_drop(&set->pending[i]);
-    set->n_pending = 0;
+    set->n_pending -= each;
+    memmove(set->pending, set->pending + each, set->n_pending * sizeof *set->pending);
     log_pending_index(set);
     log_step_noted(set);
     return true;
@@ -159,7 +159,7 @@ static void record(log_set *set, const xt_src *src) {
 }
 
 void log_behind_record(log_set *set) {
-    if (!set->n_behind) return;
+    if (!set->n_behind || lazy_pending()) return;
     const xt_src *src = src_get(set->metrics[set->behind[0].metric].src);
     lazy_optional_apart();
     lazy_note_requester(src, "xt_log");
@@ -170,7 +170,7 @@ void log_behind_record(log_set *set) {
     xt_no_grad_end_at(NULL);
     log_behind_drop(set);
     set->behind_due = false;
-    set->behind_recorded = true;
+    set->within = true;
 }
 
 void log_behind_send(log_set *set) {

@@ -105,6 +105,7 @@ typedef struct log_engine { /* of a thread, or of a trainer, while it is the thr
     int loader_plus_1; /* 0: there is one */
     int64_t seen_steps; /* of plain loops, as are these: */
     int64_t open_steps; /* not 0: a compiled call has made the steps so many, and what is logged behind it is of it */
+    bool updated; /* the step being ended has an update of the program's own, not of a compiled call */
     bool plain; /* one has logged values */
     /* the batch in whose iteration a boundary that the program does not call one (xt_save, a read) ended the newest
      * optimizer step; what is pending was logged behind that, in the same iteration */
@@ -234,11 +235,12 @@ void log_pending_refuse_strayed(log_engine *e);
 void log_again(const xt_src *src, const log_metric *m, log_pending *into, log_pending *p);
 
 /* log_behind.c */
-/* What is pending waits, as buffers and numbers, for a program that adds several steps. False: it cannot. */
-bool log_behind_take(log_set *set);
+/* The first n of what is pending wait, as buffers and numbers, for a program that adds several steps. False: they
+ * cannot. */
+bool log_behind_take(log_set *set, size_t n);
 bool log_behind_full(const log_set *set); /* no more steps may wait */
 bool log_behind_meets(const log_set *set); /* what is pending must come behind what waits */
-void log_behind_record(log_set *set); /* what waits is added in the step being ended */
+void log_behind_record(log_set *set); /* what waits is added in the step being recorded */
 void log_behind_send(log_set *set); /* between steps: what waits is added now, by a step of its own */
 void log_behind_drop(log_set *set);
 

@@ -51,26 +51,6 @@ static void end_pass(log_engine *e, log_stage s) {
     set->epoch_begins = set->window_begins = true;
 }
 
-/* Values of optimizer step number `steps` are complete. */
-static void end_window(log_engine *e, int64_t steps) {
-    e->open_steps = 0;
-    e->sets[LOG_TRAIN].window_begins = true;
-    if (steps % atomic_load(&every) != 0) return;
-    emit(e, LOG_TRAIN, false, steps);
-}
-
-/* What this boundary records is of the next step than the newest call's, unless something was logged behind the call
- * (which another such look at the same boundary has recorded). That waits where it can, as long as no row needs it. */
-static void end_call(log_engine *e) {
-    log_set *set = &e->sets[LOG_TRAIN];
-    if (!e->open_steps || set->n_recorded || set->behind_recorded) return;
-    bool row = e->open_steps % atomic_load(&every) == 0, any = set->n_pending;
-    /* nothing waits yet: a program of this step alone is smaller */
-    bool waits = any && (!row || set->n_behind) && log_behind_take(set);
-    if (set->n_behind && (row || log_behind_full(set) || (any && !waits))) set->behind_due = true;
-    if (!set->behind_due && (!any || waits)) end_window(e, e->open_steps);
-}
-
 /* Its first values: those of an earlier fit are in rows of its own. */
 static void begin_loop(log_engine *e) {
     bool any = false;
@@ -83,6 +63,47 @@ static void begin_loop(log_engine *e) {
         set->row_window = set->window;
         set->fresh = false;
     }
+}
+
+static bool has_row(int64_t steps) {
+    return steps % atomic_load(&every) == 0;
+}
+
+/* Values of optimizer step number `steps` are complete. What waits for a row is in it: where the step ends at a
+ * boundary, log_plain_before has seen to that, and else it is added here. */
+static void end_window(log_engine *e, int64_t steps) {
+    e->open_steps = 0;
+    e->sets[LOG_TRAIN].window_begins = true;
+    if (!has_row(steps)) return;
+    log_behind_record(&e->sets[LOG_TRAIN]);
+    emit(e, LOG_TRAIN, false, steps);
+}
+
+/* What this boundary records is of the next step than the newest call's, unless something was logged behind the call
+ * (which another such look at the same boundary has recorded). That waits where it can, as long as no row needs it. */
+static void end_call(log_engine *e) {
+    log_set *set = &e->sets[LOG_TRAIN];
+    if (!e->open_steps || set->n_recorded || set->behind_recorded) return;
+    bool row = has_row(e->open_steps), any = set->n_pending;
+    /* nothing waits yet: a program of this step alone is smaller */
+    bool waits = any && (!row || set->n_behind) && log_behind_take(set, set->n_pending);
+    if (set->n_behind && (row || log_behind_full(set) || (any && !waits))) set->behind_due = true;
+    if (!set->behind_due && (!any || waits)) end_window(e, e->open_steps);
+}
+
+/* An update of the program's own has come behind the newest call, so that a boundary, or what is logged now, is of a
+ * later step. Of the call's is what was logged before that update's iteration began. */
+static void end_call_before_update(log_engine *e) {
+    log_set *set = &e->sets[LOG_TRAIN];
+    int64_t updates = lazy_loop_steps_recorded(), before = lazy_loop_steps() - updates;
+    if (!e->open_steps || !updates || lazy_tracing() || lazy_pending()) return;
+    size_t n = 0;
+    while (n < set->n_pending && set->pending[n].updates <= before && !lazy_call_trains(set->pending[n].call)) n++;
+    begin_loop(e);
+    bool waits = n && (!has_row(e->open_steps) || set->n_behind) && log_behind_take(set, n);
+    if (n && !waits) log_record_round(set, n);
+    if (log_behind_full(set)) log_behind_record(set);
+    end_window(e, e->open_steps);
 }
 
 /* What is pending was logged behind a save or a read that ended its step: it is none of the next step's micro-batches.
@@ -98,6 +119,7 @@ static bool is_late(const log_engine *e) {
 }
 
 void log_plain_goes_on(log_engine *e, size_t call) {
+    end_call_before_update(e);
     log_set *set = &e->sets[LOG_TRAIN];
     if (!e->goes_on || lazy_call_is_late(call)) return;
     if (is_late(e)) {
@@ -137,6 +159,7 @@ static bool within_batch(void) {
 void log_plain_round(log_engine *e, log_set *set, int metric, int64_t updates, bool ahead) {
     int64_t now = lazy_loop_steps();
     begin_loop(e);
+    end_call_before_update(e);
     if (set != &e->sets[LOG_TRAIN]) /* a training has notes of its own for what it repeats */
         lazy_repeats(LAZY_REPEATED_LOG, lazy_step(), (xt_tensor){0}, src_get(set->metrics[metric].src));
     size_t over = over_first(set, BY_PLACE);
@@ -161,6 +184,7 @@ static bool pass_goes_on(const log_set *set, int64_t calls) {
 
 /* What was noted before call number `calls`, or BY_PLACE, is of an iteration that is over. */
 static void come_round(log_engine *e, int64_t calls) {
+    end_call_before_update(e);
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         size_t n = e->sets[s].holds ? 0 : over_first(&e->sets[s], calls);
         if (n) log_record_round(&e->sets[s], n);
@@ -202,6 +226,7 @@ static bool has_values_of_steps(const log_set *set) {
 }
 
 void log_plain_before(log_engine *e, lazy_cause cause) {
+    log_set *set = &e->sets[LOG_TRAIN];
     /* a network that is trained in evaluation mode: what its first step has logged is none of a validation */
     if (lazy_stepped_evaluating())
         log_pending_move(e, LOG_VALIDATE, LOG_TRAIN);
@@ -209,10 +234,14 @@ void log_plain_before(log_engine *e, lazy_cause cause) {
         log_pending_refuse_strayed(e);
     log_plain_stage(e);
     begin_loop(e);
+    end_call_before_update(e);
     e->late = is_late(e);
-    e->sets[LOG_TRAIN].behind_pass = is_behind_pass() && has_values_of_steps(&e->sets[LOG_TRAIN]);
+    set->behind_pass = is_behind_pass() && has_values_of_steps(set);
     if (ends_in_next(e, cause)) come_round(e, BY_PLACE);
+    if (lazy_tracing()) return; /* what the compiled function has logged is the call's that is under way */
     end_call(e);
+    e->updated = lazy_loop_steps() != e->seen_steps;
+    if (e->updated && has_row(lazy_loop_steps()) && set->n_behind) set->behind_due = true;
 }
 
 /* Values of the training that were logged behind its pass, and behind a validation that came there, before another
@@ -236,13 +265,14 @@ void log_plain_after(log_engine *e, lazy_cause cause) {
     int64_t steps = lazy_loop_steps();
     if (steps != e->seen_steps) {
         e->seen_steps = steps;
-        if (cause == LAZY_CALL)
+        if (cause == LAZY_CALL && !e->updated) /* else it has ended the step in front of the call */
             e->open_steps = steps;
         else
             end_window(e, steps);
         e->ended = lazy_within_iteration(cause) ? *lazy_position_of_thread() : (lazy_position){0};
         e->goes_on = true;
     }
+    e->updated = false;
     e->goes_on &= lazy_within_iteration(cause);
     if (e->sets[LOG_VALIDATE].pass_over) end_pass(e, LOG_VALIDATE);
     end_behind_pass(e);

@@ -260,6 +260,7 @@ void log_record_round(log_set *set, size_t n) {
     const xt_src *src = src_get(set->metrics[set->pending[0].metric].src);
     size_t made = lazy_tensors_made();
     n = log_pending_merge(set, n);
+    if (log_behind_meets(set)) log_behind_record(set);
     if (!lazy_pending() && make_room(set, src)) {
         lazy_optional_apart();
         record_pending(set, src, n);
@@ -279,7 +280,10 @@ void log_record_step(log_engine *e) {
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         log_set *set = &e->sets[s];
         bool behind = e->manual || set->behind_due || log_behind_meets(set);
-        if (behind && !lazy_pending()) log_behind_record(set);
+        if (behind && set->n_behind) {
+            log_behind_record(set);
+            set->behind_recorded = !set->n_behind;
+        }
         if (set->n_pending == 0 || set->holds) continue;
         const xt_src *src = src_get(set->metrics[set->pending[0].metric].src);
         if (lazy_pending() || !make_room(set, src)) {

@@ -10,11 +10,12 @@ Some are sweeps: a function that trains is called several times, with an optimiz
 take turns in rounds, and what ends a step without being a boundary (a save, a read, a wait, an evaluation) stands in
 front of the loop, behind it or in its iterations. Every log call logs another number. The program runs twice, once with
 an xt_mark_step at the end of each iteration, and its rows must be the same. A third one of orders (oN) has the rows
-that the definition of a step gives, with boundaries and without. What differs is printed with its seed, by which it is
-tried again; ROWS_SHOW=1 prints the C."""
+that the definition of a step gives, with boundaries and without, and so has a fourth of compiled steps and plain ones
+(mN). What differs is printed with its seed, by which it is tried again; ROWS_SHOW=1 prints the C."""
 import csv, glob, os, random, shutil, sys
 
 from drawn_rows.in_c import compile_loops, run_loop
+from drawn_rows.mixed import Mixed
 
 build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])
 first, count, flags = int(sys.argv[4]), int(sys.argv[5]), sys.argv[6:] or ["-O1"]
@@ -58,6 +59,16 @@ static void evaluate(void) {
     xt_item(xt_sum(xt_forward(modules[0], one(3))));
     xt_train(modules[0]);
 }
+static xt_step *compiled[3];
+static xt_tensor compile(const xt_tensor *in, int n_in, void *user) {
+    int k = *(int *)user;
+    (void)n_in;
+    xt_tensor loss = xt_mean(xt_forward(modules[k], in[0]));
+    if (k == 2) xt_log("within2", in[0]);
+    xt_backward(loss);
+    xt_optimizer_step(optimizers[k]);
+    return loss;
+}
 static void learn(xt_optimizer *o) {
     xt_optimizer_step(o);
     rounds++;
@@ -70,6 +81,8 @@ MAIN = """int main(int argc, char **argv) {
         modules[k] = xt_module_new(net, NULL);
         xt_status_free(xt_module_build(modules[k], (xt_spec){XT_F32, {1}}));
         optimizers[k] = xt_sgd(modules[k], .lr = 0.01);
+        static int number[3] = {0, 1, 2};
+        compiled[k] = xt_compile(compile, .user = &number[k]);
     }
     loops[atoi(argv[1])]();
     return xt_finish();
@@ -290,13 +303,16 @@ def run(at, seed, marked):
     return done, rows_of(runs)
 
 
-programs = [kind(seed) for seed in range(first, first + count) for kind in (Program, Phases, Orders)]
+programs = [kind(seed) for seed in range(first, first + count) for kind in (Program, Phases, Orders, Mixed)]
 compile_loops(build, include, work, flags, HEAD, programs, MAIN)
 bad = 0
 for at, p in enumerate(programs):
     (done, rows), (marked, want) = run(at, p.seed, 0), run(at, p.seed, 1)
     if isinstance(p, Orders):
         rows, want = (rows if rows != p.rows() else want), p.rows()
+    if isinstance(p, Mixed):
+        rows, want = [(*r, m) for m, rs in ((0, rows), (1, want)) for r in rs], \
+            [(*r, m) for m in (0, 1) for r in p.rows(m)]
     if done.returncode or marked.returncode or rows != want:
         bad += 1
         print("seed %s: exit %d, marked %d %s" % (p.seed, done.returncode, marked.returncode, done.stderr[-600:]))

@@ -44,7 +44,8 @@ static void trace_cleared(lazy_ctx *c) {
     it->went_on &= !it->by;
     for (size_t i = it->by ? it->calls_then : 0; i < it->n_calls && !it->went_on; i++)
         it->went_on = !lazy_below_last_update(it, it->calls[i].at);
-    if (it->by && !ends_by_itself(it, it->by) && it->n_marked < MARKED && !it->goes_on) it->n_marked++;
+    bool marked = it->by && !ends_by_itself(it, it->by) && !it->goes_on && !it->ended_by_call;
+    if (marked && it->n_marked < MARKED) it->n_marked++;
     it->by = NULL;
     it->learned = it->beside = NULL;
     it->n_roots = it->n_calls = it->n_aside = it->n_looked = it->n_met = 0;
@@ -171,7 +172,7 @@ static void before_boundary(void *user, lazy_cause cause) {
     (void)user;
     lazy_ctx *c = lazy_ctx_get();
     lazy_iteration *it = c ? c->iteration : NULL;
-    if (it) it->goes_on = lazy_within_iteration(cause);
+    if (it) it->goes_on = lazy_within_iteration(cause), it->ended_by_call = cause == LAZY_CALL;
     if (it && it->by && ends_by_itself(it, it->by) && cause != LAZY_ITERATION && !c->replay_log)
         keep_tensors(c, it, false);
 }
@@ -319,16 +320,31 @@ static void part_loops(lazy_ctx *c, lazy_iteration *it, lazy_updater *u, src_id 
             lazy_fail(status_oom(sizeof(iteration_place), "where an optimizer steps"));
         it->beside = NULL;
     }
-    bool behind = it->last_by && it->last_by != u && lazy_comes_round(it) && loop_step_goes_on(c);
+    bool behind = it->last_by && it->last_by != u && loop_step_goes_on(c);
     bool may_part = !it->beside && behind && (!is_again(c, it, u) || is_others(it, u));
     iteration_place now = may_part ? place_of_update(it, at) : (iteration_place){0};
-    if (may_part && !lazy_has_followed(it, now) && !lazy_in_last_loop(it, now)) {
+    bool is_other = (lazy_comes_round(it) && !lazy_in_last_loop(it, now)) ||
+                    lazy_is_nearer(it->called, it->last_update, now); /* of calls that the last one's loop has */
+    if (may_part && is_other && !lazy_has_followed(it, now)) {
         it->beside = u;
         it->beside_last = it->last_update;
         it->beside_calls = it->by ? lazy_calls_behind(it, now) : 0;
     }
     /* it may be the first one of another loop, in the middle of whose iterations it stands */
     if ((it->beside || u->nth < it->parted) && !lazy_has_ended_with(it, place_of_update(it, at))) u->ends_in = 0;
+}
+
+/* A compiled call may end the step before another update tells, and tells itself: it is of the loop with which it
+ * shares a block. */
+void lazy_call_parts_loops(lazy_ctx *c, const xt_src *src) {
+    lazy_iteration *it = c->iteration;
+    if (!it || !it->by || c->replay_log) return;
+    it->called = place_of_update(it, src_intern(src));
+    bool parts =
+        it->beside && lazy_is_nearer(it->called, (iteration_place){it->beside->at, it->beside->path}, it->beside_last);
+    if (!parts) return;
+    part(c, it);
+    it->beside = NULL;
 }
 
 /* The iteration is over, in the middle of a step: what noted calls before number `calls` have logged is of that one,
@@ -437,7 +453,7 @@ static void begin_anew(lazy_ctx *c, lazy_iteration *it, bool over) {
     it->by = NULL;
     it->last_by = it->learned = it->beside = NULL;
     it->updated = it->goes_on = it->went_on = false;
-    it->last_update = (iteration_place){0};
+    it->last_update = it->called = (iteration_place){0};
     it->steps_before = c->loop_steps.of_thread;
     it->n_early = it->n_both = 0;
     it->n_followed = it->n_marked = 0;
@@ -656,12 +672,21 @@ static size_t note_call(const xt_src *src, bool makes) {
     if (!it) return SIZE_MAX;
     iteration_place at = {src_intern(src), 0};
     if (it->now.line == at.line) at = it->now;
-    lazy_iteration_call call = {at, c->n_step_slots, makes ? SIZE_MAX : c->n_step_slots};
+    lazy_iteration_call call = {at, c->n_step_slots, makes ? SIZE_MAX : c->n_step_slots,
+                                makes && !c->no_grad && !lazy_evaluates()};
     return VEC_PUSH(it->calls, it->n_calls, it->cap_calls, call) ? it->n_calls - 1 : SIZE_MAX;
 }
 
 size_t lazy_call_noted(const xt_src *src) {
     return note_call(src, false);
+}
+
+bool lazy_call_trains(size_t call) {
+    const lazy_ctx *c = lazy_ctx_there();
+    const lazy_iteration *it = c ? c->iteration : NULL;
+    bool trains = false;
+    for (size_t i = 0; it && call < it->n_calls && i < call && !trains; i++) trains = it->calls[i].trains;
+    return trains;
 }
 
 /* What stands below the update may be of a later iteration all the same, one that has none: calls above it, by the way

@@ -54,6 +54,7 @@ bool lazy_note_ended(lazy_iteration *it, bool goes_on);
 typedef struct lazy_iteration_call {
     iteration_place at;
     size_t begin, end; /* end SIZE_MAX: under way, or left by longjmp */
+    bool trains; /* of a module, with gradients and in training mode */
 } lazy_iteration_call;
 
 /* A call whose path was looked at: when there were so many step slots, and by which line. */
@@ -132,6 +133,8 @@ struct lazy_iteration {
     const lazy_updater *last_by; /* the latest update, be it of an earlier step; NULL: none of this loop */
     iteration_place last_update; /* where that was */
     int64_t steps_before; /* of the thread's loop steps those that were before this loop */
+    iteration_place called; /* the compiled call that ended a step behind an update last */
+    bool ended_by_call; /* one ends the step that ends now */
     bool went_on; /* earlier steps have noted calls behind it that do not stand below it */
     struct iteration_first { /* of the calls that an iteration may begin with */
         iteration_place at;

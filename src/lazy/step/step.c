@@ -96,6 +96,7 @@ static bool check_inputs(lazy_ctx *c, const xt_src *src, const xt_step *f, int n
 
 /* Ends the step that was being recorded, if anything was; inputs recorded in it get their values. */
 static bool end_recorded(lazy_ctx *c, const xt_src *src, int n, const xt_tensor *in) {
+    lazy_call_parts_loops(c, src);
     c->in_boundary = true;
     lazy_observe_before(LAZY_CALL); /* values logged since the last boundary are recorded here */
     c->in_boundary = false;

@@ -161,6 +161,8 @@ void lazy_came_round(size_t calls); /* boundary.c: tells the observers */
 /* updates.c: the newest update of `u`, which was taken for a part of another's step, was a step of the loop. */
 void lazy_count_loop_step(lazy_ctx *c, lazy_updater *u);
 void lazy_iteration_swept(lazy_ctx *c, ir_value *root); /* xt_backward was called for root */
+/* Before a compiled call ends the step: whether two optimizers' updates in it are of two loops. */
+void lazy_call_parts_loops(lazy_ctx *c, const xt_src *src);
 
 /* --- values that only some steps give out or log (optional*.c, superset.c) --- */
 bool lazy_request_is_optional(const lazy_request *q);
