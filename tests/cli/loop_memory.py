@@ -5,14 +5,15 @@ loop_memory.py BUILD INCLUDE WORK FIRST COUNT [FLAGS]: each seed draws a loop of
 optimizers in an order of its own, each in every iteration or under an `if`, once or several times in an inner loop,
 written out or by a helper that several lines call, with losses of the batch alone, of another network's forward under
 no_grad (of each update's own, or one for all updates, which then all read it) or of a detached one; a loop that makes
-new optimizers in its iterations; and one of calls of compiled steps (drawn_rows/tasks.py). Once every
+new optimizers in its iterations; one of several optimizers that are made anew by turns; and one of calls of compiled
+steps (drawn_rows/tasks.py). Once every
 optimizer has stepped in every way, a loop holds as many buffers and tensors in each period of its `if`s as in the one
 before, and few more than with an xt_mark_step at the end of each iteration. What differs is printed with its seed, by
 which it is tried again; LOOP_SHOW=1 prints the C."""
 import os, random, sys
 
 from drawn_rows.in_c import compile_loops, run_loop
-from drawn_rows.tasks import Calls, Tasks
+from drawn_rows.tasks import Calls, Population, Tasks
 
 build, include, work = (os.path.abspath(p) for p in sys.argv[1:4])
 first, count, flags = int(sys.argv[4]), int(sys.argv[5]), sys.argv[6:] or ["-O1"]
@@ -135,7 +136,7 @@ def held(at, marked):
     return (lines if not done.returncode and len(lines) == 2 else None), done
 
 
-programs = [kind(seed) for seed in range(first, first + count) for kind in (Program, Tasks, Calls)]
+programs = [kind(seed) for seed in range(first, first + count) for kind in (Program, Tasks, Population, Calls)]
 compile_loops(build, include, work, flags, HEAD, programs, MAIN)
 bad = 0
 for at, p in enumerate(programs):
