@@ -52,7 +52,8 @@ class Population:
 
     def __init__(self, seed):
         r, self.seed = random.Random("population %d" % seed), "p%d" % seed
-        n, every = r.choice([2, 3, 3]), r.choice([1, 2, 3, 4, 5, 7, 10, 20])
+        n, every = r.choice([2, 3, 3]), r.choice([1, 2, 4, 5, 10, 20])
+        self.met = n + 1  # with the first one that is made anew for each optimizer another loop begins
         which = r.choice(["0", "i / %d %% %d" % (every, n), "i / %d %% %d" % (every, n), "i * 7 / 5 %% %d" % n])
         copy = "for (int q = 0; q < xt_module_tensors(m[w]); q++)\n" \
             "xt_assign(xt_module_tensor(m[w], q), xt_module_tensor(m[(w + 1) %% %d], q));" % n
