@@ -332,6 +332,8 @@ typedef struct lazy_ctx {
     bool call_ended_step;
     int64_t own_ends; /* xt_next, xt_mark_step and the Trainer have ended so many steps */
     struct xt_step *steps;
+    struct lazy_step_gone *steps_gone; /* that were freed, the newest last */
+    size_t n_steps_gone, cap_steps_gone;
     const lazy_told_call *told; /* while ways are looked at */
     lazy_iteration *iteration; /* of a loop without boundaries; NULL: no optimizer has stepped */
     lazy_update *updates; /* that the step being recorded counts */

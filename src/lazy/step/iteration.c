@@ -25,6 +25,8 @@ enum {
     LOOKED_EARLY = 512, /* so many calls in front of the first update are */
     MET = 4096, /* so many calls of a step are remembered */
     FOLLOWED = 64, /* so often in a row an update was none of those that end a step, and another one has followed */
+    MADE = 256, /* so many optimizers are remembered by where they were made */
+    IN_LOOPS = 16, /* of so many steps, what a line made in loops without boundaries is there before another loop */
 };
 
 atomic_bool lazy_calls_watched;
@@ -255,6 +257,32 @@ static bool is_others(const lazy_iteration *it, const lazy_updater *u) {
     return it->learned && it->learned != u && it->learned->nth > u->nth;
 }
 
+/* Steps that a line has made tensors in, from a tensor on that loops without boundaries have left. */
+typedef struct made_in {
+    src_id line;
+    int64_t step;
+    int n;
+} made_in;
+
+/* All that is there when a loop is met. A program may meet loops without end, one in each round of another: of what
+ * these have left, a line's newest is. */
+static void mark_before_loop(lazy_ctx *c, lazy_iteration *it) {
+    made_in *lines = NULL;
+    size_t n_lines = 0, cap_lines = 0;
+    for (size_t i = c->n_step_slots; i-- > 0;) {
+        lazy_slot *s = &c->slots[c->step_slots[i]];
+        s->before_loop = true;
+        if (!it->first_ended || s->step < it->first_ended) continue;
+        size_t k = 0;
+        while (k < n_lines && lines[k].line != s->src) k++;
+        if (k == n_lines && !VEC_PUSH(lines, n_lines, cap_lines, ((made_in){s->src, -1, 0}))) continue;
+        if (lines[k].step != s->step) lines[k].n++;
+        lines[k].step = s->step;
+        s->before_loop = lines[k].n <= IN_LOOPS;
+    }
+    base_free(lines);
+}
+
 static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool moved, src_id again) {
     size_t calls;
     if (is_others(it, u) || lazy_draw_step_given()) return;
@@ -272,7 +300,7 @@ static void learn(lazy_ctx *c, lazy_iteration *it, const lazy_updater *u, bool m
     bool known = ends_by_itself(it, it->by);
     it->by->ends_in = it->loop;
     /* of an update that is known already, what is here is of its iterations: a loop may learn in each of them */
-    for (size_t i = 0; i < c->n_step_slots && fresh; i++) c->slots[c->step_slots[i]].before_loop = true;
+    if (fresh) mark_before_loop(c, it);
     if (!known) tell(it, again);
 }
 
@@ -476,8 +504,8 @@ static lazy_made place_of_making(const lazy_iteration *it, lazy_updater *u) {
     return m;
 }
 
-/* The one that was made there and is gone, or has stepped since: those that a loop makes before any of them steps are
- * used beside each other. */
+/* The one that was made there and is gone, or else one that has stepped since: those that a loop makes before any of
+ * them steps are used beside each other. */
 static lazy_made *forerunner(lazy_iteration *it, const lazy_made *now) {
     lazy_made *found = NULL;
     for (size_t i = 0; i < it->n_made && now->file; i++) {
@@ -485,7 +513,8 @@ static lazy_made *forerunner(lazy_iteration *it, const lazy_made *now) {
         bool there =
             m->line == now->line && (m->path == now->path || !m->path || !now->path) && strcmp(m->file, now->file) == 0;
         if (!there || !(m->is_freed || m->updater->nth > m->nth)) continue;
-        if (!found || (m->path == now->path && found->path != now->path)) found = m;
+        bool nearer = found && m->path == now->path && found->path != now->path;
+        if (!found || m->is_freed > found->is_freed || (m->is_freed == found->is_freed && nearer)) found = m;
     }
     return found;
 }
@@ -499,19 +528,28 @@ static void put_for(lazy_iteration *it, const lazy_updater *old, lazy_updater *n
         if (it->first[i].of == old) it->first[i].of = now;
 }
 
+/* Without memory it has no follower. */
+static void note_made(lazy_iteration *it, const lazy_made *m) {
+    if (m->file && it->n_made < MADE) (void)VEC_PUSH(it->made, it->n_made, it->cap_made, *m);
+}
+
 /* The loop is the old one's, which is told by what the new one goes on with. */
 static void succeed(lazy_iteration *it, lazy_made *old, const lazy_made *now) {
     *now->updater = *old->updater;
     now->updater->steps = 0;
     put_for(it, old->updater, now->updater);
-    if (old->is_freed)
-        base_free(old->updater);
-    else {
-        old->updater->step = -1;
-        old->updater->nth = old->updater->ends_in = old->updater->loop_step = 0;
-    }
+    lazy_made left = *old;
     *old = *now;
     old->comes_again = true;
+    if (left.is_freed) {
+        base_free(left.updater);
+        return;
+    }
+    left.updater->step = -1;
+    left.updater->nth = left.updater->ends_in = left.updater->loop_step = 0;
+    left.comes_again = true; /* it may have been another one that this takes the place of: freed, it ends no loop */
+    left.nth = now->nth;
+    note_made(it, &left);
 }
 
 void lazy_updater_begin(lazy_updater *u) {
@@ -525,7 +563,7 @@ void lazy_updater_begin(lazy_updater *u) {
         return;
     }
     begin_anew(c, it, false);
-    if (now.file) (void)VEC_PUSH(it->made, it->n_made, it->cap_made, now); /* without memory it has no follower */
+    note_made(it, &now);
 }
 
 /* Kept for one that is made at the same place. */
@@ -598,6 +636,7 @@ static void end_iteration(lazy_ctx *c, lazy_iteration *it, const char *what, con
     lazy_end_if_unseen(what, src);
     if (!lazy_note_ended(it, lazy_below_last_update(it, first)))
         lazy_fail(status_oom(sizeof it->last_update, "where an iteration ends"));
+    if (!it->first_ended) it->first_ended = c->step;
     keep_tensors(c, it, true); /* before observers record */
     lazy_end_step(c, LAZY_ITERATION, src, 0);
     it->now = first;

@@ -121,6 +121,7 @@ struct lazy_iteration {
     int64_t loop; /* of those that optimizers were made for, from 1 */
     /* of the loop */
     int64_t n_updates; /* of all loops */
+    int64_t first_ended; /* the thread's first step that a loop's next iteration has ended; 0: none yet */
     int64_t parted; /* number of the first update of the newest iteration, or loop, that was told from those before */
     bool updated;
     lazy_in_front *in_front;

@@ -12,9 +12,43 @@ static void step_free(void *p) {
 /* The thread goes before its functions do: they are no longer of any. */
 static void thread_freed(lazy_ctx *c) {
     for (xt_step *f = c->steps; f; f = f->next) f->ctx = NULL;
+    for (size_t i = 0; i < c->n_steps_gone; i++) base_free(c->steps_gone[i].calls.at);
+    base_free(c->steps_gone);
+    c->steps_gone = NULL;
+    c->n_steps_gone = c->cap_steps_gone = 0;
 }
 
 static const lazy_guest guest = {.freed = thread_freed};
+
+/* --- steps that are compiled in a loop --- */
+/* Taken out of those that are kept. */
+static lazy_step_calls take_gone(lazy_ctx *c, size_t i) {
+    lazy_step_calls calls = c->steps_gone[i].calls;
+    memmove(&c->steps_gone[i], &c->steps_gone[i + 1], (--c->n_steps_gone - i) * sizeof *c->steps_gone);
+    return calls;
+}
+
+/* Those that are compiled before any of them is called are used beside each other. */
+static void go_on_with_calls(lazy_ctx *c, xt_step *f) {
+    for (size_t i = 0; i < c->n_steps_gone; i++) {
+        if (c->steps_gone[i].fn != f->fn || c->steps_gone[i].where != f->where) continue;
+        f->calls = take_gone(c, i);
+        return;
+    }
+    for (xt_step *old = c->steps; old; old = old->next) {
+        if (old->fn != f->fn || old->where != f->where || !old->calls.n) continue;
+        f->calls = old->calls;
+        old->calls = (lazy_step_calls){0};
+        return;
+    }
+}
+
+/* Without memory, the loop that compiles the next one there keeps more alive. */
+static void leave_calls(lazy_ctx *c, xt_step *f) {
+    lazy_step_gone gone = {f->fn, f->where, f->calls};
+    if (c && c->n_steps_gone == LAZY_STEPS_GONE) base_free(take_gone(c, 0).at);
+    if (!c || !f->calls.n || !VEC_PUSH(c->steps_gone, c->n_steps_gone, c->cap_steps_gone, gone)) base_free(f->calls.at);
+}
 
 xt_step *xt_compile_at(const xt_src *src, xt_step_fn fn, xt_compile_opts o) {
     lazy_ctx *c = lazy_ctx_get();
@@ -42,6 +76,7 @@ xt_step *xt_compile_at(const xt_src *src, xt_step_fn fn, xt_compile_opts o) {
     f->where = src_intern(src);
     f->max_programs = o.max_programs;
     lazy_attend(c, &guest);
+    go_on_with_calls(c, f);
     f->next = c->steps;
     c->steps = f;
     live_add(LIVE_step, 1);
@@ -59,7 +94,7 @@ void xt_step_free(xt_step *f) {
     for (size_t i = 0; i < f->n_plans; i++) lazy_plan_free(f->plans[i]);
     base_free(f->plans);
     base_free(f->keys);
-    base_free(f->called);
+    leave_calls(f->ctx, f);
     base_free(f->name);
     handle_free(f);
     live_add(LIVE_step, -1);

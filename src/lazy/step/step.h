@@ -95,6 +95,19 @@ typedef struct lazy_called_at {
     int64_t calls, first, last;
     int64_t newest[LAZY_LISTED]; /* of call k at k % LAZY_LISTED */
 } lazy_called_at;
+/* What the loops that call a compiled step are told by. One that is compiled where one was that is gone, or has been
+ * called, goes on with that one's loops. */
+typedef struct lazy_step_calls {
+    int64_t own_ends; /* at the newest call, how many steps the program had ended itself */
+    lazy_called_at *at;
+    size_t n, cap;
+} lazy_step_calls;
+enum { LAZY_STEPS_GONE = 64 }; /* so many of them are kept for others */
+typedef struct lazy_step_gone {
+    xt_step_fn fn;
+    src_id where;
+    lazy_step_calls calls;
+} lazy_step_gone;
 
 struct xt_step {
     struct xt_step *next; /* of this thread's */
@@ -109,9 +122,7 @@ struct xt_step {
     hash128 *keys; /* of all programs its recordings gave */
     size_t n_keys, cap_keys;
     int64_t traces, replays;
-    int64_t own_ends; /* at the newest call, how many steps the program had ended itself */
-    lazy_called_at *called;
-    size_t n_called, cap_called;
+    lazy_step_calls calls;
     bool told_volatile;
     char reason[512];
 };

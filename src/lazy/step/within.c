@@ -118,8 +118,8 @@ static bool is_same_way(call_path a, call_path b) {
 }
 
 static lazy_called_at *place_of(xt_step *f, src_id line, call_path way) {
-    for (size_t i = 0; i < f->n_called; i++)
-        if (f->called[i].line == line && is_same_way(f->called[i].way, way)) return &f->called[i];
+    for (size_t i = 0; i < f->calls.n; i++)
+        if (f->calls.at[i].line == line && is_same_way(f->calls.at[i].way, way)) return &f->calls.at[i];
     return NULL;
 }
 
@@ -159,8 +159,8 @@ static void end_iteration_before(lazy_ctx *c, const lazy_called_at *p, src_id li
 
 /* Looked at from the second call in a row on: a loop with boundaries of its own has no use for it, and pays nothing. */
 static call_path way_of_call(lazy_ctx *c, xt_step *f) {
-    bool in_a_row = f->own_ends == c->own_ends;
-    f->own_ends = c->own_ends;
+    bool in_a_row = f->calls.own_ends == c->own_ends;
+    f->calls.own_ends = c->own_ends;
     if (in_a_row)
         lazy_watch_ways(c);
     else
@@ -178,8 +178,8 @@ call_path lazy_call_comes_round(lazy_ctx *c, xt_step *f, const xt_src *src, int 
     }
     if (!p) {
         lazy_called_at fresh = {.line = line, .own_ends = -1};
-        if (!VEC_PUSH(f->called, f->n_called, f->cap_called, fresh)) return way; /* the loop keeps more alive */
-        p = &f->called[f->n_called - 1];
+        if (!VEC_PUSH(f->calls.at, f->calls.n, f->calls.cap, fresh)) return way; /* the loop keeps more alive */
+        p = &f->calls.at[f->calls.n - 1];
     }
     if (p->own_ends != c->own_ends) {
         p->own_ends = c->own_ends;

@@ -45,9 +45,42 @@ class Tasks:
         return "static void loop_%s(void) {\n%s\n}\n" % (self.seed, self.text)
 
 
+class Population:
+    """Two or three optimizers that all step in each iteration; every so many iterations one of them, always the same or
+    by turns, goes on from another one's weights, by another optimizer, which is made before or after the old one is
+    freed, or is left."""
+
+    def __init__(self, seed):
+        r, self.seed = random.Random("population %d" % seed), "p%d" % seed
+        n, every = r.choice([2, 3, 3]), r.choice([1, 2, 4, 5, 10, 20])
+        self.met = n + 1  # with the first one that is made anew for each optimizer another loop begins
+        which = r.choice(["0", "i / %d %% %d" % (every, n), "i / %d %% %d" % (every, n), "i * 7 / 5 %% %d" % n])
+        copy = "for (int q = 0; q < xt_module_tensors(m[w]); q++)\n" \
+            "xt_assign(xt_module_tensor(m[w], q), xt_module_tensor(m[(w + 1) %% %d], q));" % n
+        fresh = r.choice(["xt_sgd(m[w], .lr = 0.02)", "xt_adam(m[w], .lr = 0.02)"])
+        new = r.choice(["xt_optimizer_free(o[w]);\no[w] = %s;", "xt_optimizer_free(o[w]);\no[w] = %s;",
+                        "xt_optimizer *old = o[w];\no[w] = %s;\nxt_optimizer_free(old);",
+                        "xt_optimizer_set_lr(o[w], 0.02);"])
+        do = [copy] * (r.random() < 0.8) + [new % fresh if "%s" in new else new]
+        r.shuffle(do)
+        if r.random() < 0.2:
+            do.append("xt_no_grad_begin();\nxt_item(xt_mse_loss(xt_forward(m[0], batch(7)), batch(7)));\n"
+                      "xt_no_grad_end();")
+        read = r.choice(["xt_item(l);\n", "xt_log(\"l\", l);\n", ""])
+        call = "(void)xt_call(st[1], batch(i));\n" if r.random() < 0.2 else ""
+        train = "for (int k = 0; k < %d; k++) {\nxt_tensor x = batch(i + k), l = %s;\nxt_zero_grad(o[k]);\n" \
+            "xt_backward(l);\nxt_optimizer_step(o[k]);\n%s}\n" % (n, TASK.format(k="k"), read)
+        self.text = "compile();\nfor (int i = 0; i < LATE; i++) {\n%s%sif (i %% %d == %d) {\nint w = %s;\n%s\n}\n" \
+            "end(i);\n}" % (train, call, every, every - 1, which, "\n".join(do))
+
+    def write(self):
+        return "static void loop_%s(void) {\n%s\n}\n" % (self.seed, self.text)
+
+
 class Calls:
     """One or two compiled steps an iteration, in an inner loop or in some iterations; their results are read, logged,
-    handed on or left, and ops of the program's own stand around them."""
+    handed on or left, and ops of the program's own stand around them; some loops compile their steps anew in each
+    iteration."""
 
     BEHIND = ["", "xt_log(\"l\", xt_mean(a));", "if (i % 10 == 0) xt_item(xt_mean(a));",
               "xt_item(xt_mul_scalar(xt_mean(a), 2));",
@@ -67,8 +100,9 @@ class Calls:
         behind = r.choice(self.BEHIND)
         if r.random() < 0.3:
             body += "h = xt_call(st[2], h, x);\n"
+        anew = r.choice(["", "", "", "compile();\n", "for (int k = 0; k < 3; k++) xt_step_free(st[k]);\ncompile();\n"])
         self.text = ("xt_tensor a = {0}, e = batch(1), h = batch(2);\ncompile();\nmarks = 0; /* of h and e, too */\n"
-                     "for (int i = 0; i < LATE; i++) {\n%s%s%s\nend(i);\n}" % (head, body, behind))
+                     "for (int i = 0; i < LATE; i++) {\n%s%s%s%s\nend(i);\n}" % (anew, head, body, behind))
 
     def write(self):
         return "static void loop_%s(void) {\n%s\n}\n" % (self.seed, self.text)
