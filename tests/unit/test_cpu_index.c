@@ -83,7 +83,11 @@ static void scatters_agree(void **state) {
             one_scatter(&scatters[r], numbers[t], indices[k % 8], folds[k % (floats ? 5 : 8)]);
             k += 1 + (t == 0); /* steps through ops and index types at different paces */
         }
-    for (size_t f = 0; f < BASE_COUNT(folds); f++) one_scatter(&scatters[0], f < 5 ? "f32" : "i32", "i32", folds[f]);
+    for (size_t f = 0; f < BASE_COUNT(folds); f++) {
+        const char *t = f < 5 ? "f32" : "i32";
+        one_scatter(&scatters[0], t, "i32", folds[f]);
+        for (size_t rows = 2; rows < 7; rows++) one_scatter(&scatters[rows], t, "i32", folds[f]);
+    }
     one_scatter(&scatters[2], "i1", "i32", "or");
     /* Long enough for pieces that are summed apart; index 4 is outside. */
     static const index_row histogram = {

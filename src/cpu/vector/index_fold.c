@@ -136,12 +136,13 @@ bool index_fold_of(const ir_region *r, xt_dtype t, index_fold *out) {
         return false;
     out->elem = xt_dtype_size(t);
     vprog_op vector = VPROG_NONE;
+    fold_op fold = FOLD_COUNT;
     fold_fns fns = NO_FNS;
     switch ((int)o->code) {
-    case OP_add: fns = row->add, vector = VPROG_ADD; break;
-    case OP_multiply: fns = row->multiply, vector = VPROG_MUL; break;
-    case OP_maximum: fns = row->maximum, vector = VPROG_MAX; break;
-    case OP_minimum: fns = row->minimum, vector = VPROG_MIN; break;
+    case OP_add: fns = row->add, vector = VPROG_ADD, fold = FOLD_SUM; break;
+    case OP_multiply: fns = row->multiply, vector = VPROG_MUL, fold = FOLD_PROD; break;
+    case OP_maximum: fns = row->maximum, vector = VPROG_MAX, fold = FOLD_MAX; break;
+    case OP_minimum: fns = row->minimum, vector = VPROG_MIN, fold = FOLD_MIN; break;
     case OP_and: fns = row->and_, vector = VPROG_AND; break;
     case OP_or: fns = row->or_, vector = VPROG_OR; break;
     case OP_xor: fns = row->xor_, vector = VPROG_XOR; break;
@@ -153,6 +154,7 @@ bool index_fold_of(const ir_region *r, xt_dtype t, index_fold *out) {
     out->sums = o->code == OP_add && t != XT_BOOL;
     vprog_type reg;
     out->row = vprog_type_of(t, &reg) && vprog_type_size(reg) == out->elem ? simd_get()->ops[vector][reg] : NULL;
+    out->rows = t == XT_F32 && fold < FOLD_COUNT ? simd_get()->fold_at[fold] : NULL;
     return out->scatter != NULL;
 }
 

@@ -3,6 +3,7 @@
 #define XT_SRC_CPU_VECTOR_INDEX_FOLD_H
 
 #include "cpu/vector/move.h"
+#include "cpu/vector/simd.h"
 #include "cpu/vector/vprog.h"
 
 /* dst[at[j]] = fold(dst[at[j]], src[j * step]) for the places with low <= at[j] < high, in order. */
@@ -23,6 +24,7 @@ typedef struct index_fold {
     /* the same for neighbours, as a vector loop: d[i] = fold(a[i], b[i]); NULL where elements are narrower than
      * what folds them */
     vprog_fn row;
+    simd_fold_at rows; /* many such rows at once; NULL where there is none */
     size_t elem;
 } index_fold;
 

@@ -97,6 +97,11 @@ typedef void (*vprog_fn)(void *d, const void *a, const void *b, const void *c, i
  * instruction set only. */
 typedef enum fold_op { FOLD_SUM, FOLD_MAX, FOLD_MIN, FOLD_PROD, FOLD_COUNT } fold_op;
 
+/* Rows of n numbers, each into its place: acc[at[w] + i] = fold(of it, x[w * step + i]) for w = which[0], which[1],
+ * ..., in order. x lies elsewhere. */
+typedef void (*simd_fold_at)(float *acc, const int64_t *at, const float *x, int64_t step, const uint16_t *which,
+                             int64_t rows, int64_t n);
+
 typedef struct simd_ops {
     const char *name;
     const vprog_fn (*ops)[VPROG_TYPE_COUNT]; /* [VPROG_OP_COUNT]; NULL where the type has no such op */
@@ -104,6 +109,7 @@ typedef struct simd_ops {
     void (*fold_rows[FOLD_COUNT])(float *acc, const float *x, int64_t n); /* acc[i] = fold(acc[i], x[i]) */
     /* the same of x[i], x[step + i], ..., one row after the other */
     void (*fold_stack[FOLD_COUNT])(float *acc, const float *x, int64_t step, int64_t rows, int64_t n);
+    simd_fold_at fold_at[FOLD_COUNT];
     /* acc[i] = fold(acc[i], x[i * step]); acc lies elsewhere */
     void (*fold_steps[FOLD_COUNT])(float *acc, const float *x, int64_t step, int64_t n);
     /* out[k] = the fold of the n numbers x[k * n + ...], 0 < n <= 64 */
