@@ -321,9 +321,72 @@ static void the_network_is_kept_busy(void **state) {
     world_set(NULL);
 }
 
+/* --- drawn programs in which collectives stand among what reads them: each order is one in which all is written before
+ * it is read, which the plan's verifier looks at behind every stage --- */
+static uint32_t drawn_from;
+static int drawn(int n) {
+    drawn_from = drawn_from * 1664525u + 1013904223u;
+    return (int)((drawn_from >> 8) % (uint32_t)n);
+}
+
+static void draw_program(str *out) {
+    static const char type[] = "tensor<24x24xf32>", one[] = "tensor<f32>";
+    int n = 3, ops = 12 + drawn(40);
+    str_printf(out, "func.func @main(%%v0: %s {tf.aliasing_output = 0 : i32}, %%v1: %s, %%v2: %s) -> (%s, %s, %s) {\n",
+               type, type, type, type, type, type);
+    str_printf(out, "%%zero = stablehlo.constant dense<0.0> : %s\n", one);
+    for (int k = 0; k < ops; k++, n++) {
+        int a = n - 1 - drawn(n < 6 ? n : 6), b = drawn(n);
+        switch (drawn(7)) {
+        case 0:
+            str_printf(out,
+                       "%%v%d = stablehlo.dot_general %%v%d, %%v%d, contracting_dims = [1] x [0] : (%s, %s) -> %s\n", n,
+                       a, b, type, type, type);
+            break;
+        case 1:
+        case 2:
+            str_printf(out, "%%v%d = \"stablehlo.all_reduce\"(%%v%d) %s {replica_groups = %s} : (%s) -> %s\n", n, a,
+                       REDUCE("add"), "dense<[[0, 1]]> : tensor<1x2xi64>", type, type);
+            break;
+        case 3:
+            str_printf(
+                out,
+                "%%s%d = stablehlo.reduce(%%v%d init: %%zero) applies stablehlo.add across dimensions = [0, 1] : "
+                "(%s, %s) -> %s\n%%v%d = stablehlo.broadcast_in_dim %%s%d, dims = [] : (%s) -> %s\n",
+                n, a, type, one, one, n, n, one, type);
+            break;
+        case 4:
+            str_printf(out, "%%v%d = stablehlo.transpose %%v%d, dims = [1, 0] : (%s) -> %s\n", n, a, type, type);
+            break;
+        default: str_printf(out, "%%v%d = stablehlo.multiply %%v%d, %%v%d : %s\n", n, a, b, type);
+        }
+    }
+    str_printf(out, "return %%v%d, %%v%d, %%v%d : %s, %s, %s\n}\n", n - 1, n - 1 - drawn(4), 3 + drawn(n - 3), type,
+               type, type);
+}
+
+static void drawn_orders(void **state) {
+    (void)state;
+    for (int k = 0; k < 400; k++) {
+        str text = STR_INIT;
+        cpu_exec *e = NULL;
+        drawn_from = (uint32_t)k;
+        draw_program(&text);
+        world_set(&(world){.size = 2, .local_size = k % 2 ? 1 : 2, .source = ""});
+        xt_status s = cpu_compile(text.data, text.len, &(cpu_compile_opts){.num_replicas = 2, .threads = 1}, &e);
+        if (s) fail_msg("program %d: %s\n%s", k, xt_status_message(s), str_cstr(&text));
+        cpu_exec_free(e);
+        str_free(&text);
+    }
+    world_set(NULL);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_agree), cmocka_unit_test(a_lone_rank_is_told),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_agree),
+                                       cmocka_unit_test(a_lone_rank_is_told),
                                        cmocka_unit_test(a_result_of_another_size_is_told),
-                                       cmocka_unit_test(started_early), cmocka_unit_test(the_network_is_kept_busy)};
+                                       cmocka_unit_test(started_early),
+                                       cmocka_unit_test(the_network_is_kept_busy),
+                                       cmocka_unit_test(drawn_orders)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,12 +237,14 @@ static void sink_readers(const cpu_exec *e, cpu_plan *p, const uint32_t *writer,
         uint32_t after = t;
         for (uint32_t i = 0; i < th->n_in; i++) {
             uint32_t w = writer[th->in[i].slot];
-            if (w == CPU_NONE) continue;
-            uint32_t there = cpu_can_start(e, &p->thunks[w]) ? after_later_starts(e, p, w) : order[w].after;
-            if ((cpu_can_start(e, &p->thunks[w]) || order[w].moved) && there > after) after = there;
+            bool starts = w != CPU_NONE && cpu_can_start(e, &p->thunks[w]);
+            if (!starts && (w == CPU_NONE || !order[w].moved)) continue;
+            uint32_t there = starts ? after_later_starts(e, p, w) : order[w].after;
+            if (there < after) continue;
+            after = there < last[t] ? there : last[t];
+            order[t].moved = true; /* also where it stays: what it reads may have come right behind its place */
         }
-        if (after > last[t]) after = last[t];
-        if (after > t) order[t] = (place){.after = after, .was = t, .moved = true};
+        order[t].after = after;
     }
     sort_thunks(p, order, sorted);
 }
