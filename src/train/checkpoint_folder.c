@@ -12,6 +12,7 @@
 #include "base/private_file.h"
 #include "format/safetensors.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_claim.h"
 #include "train/checkpoint_shards.h"
 
 /* Of a checkpoint, its shards and their index. */
@@ -23,8 +24,10 @@ static bool is_temporary(const char *name) {
 void checkpoint_folder_sweep(const char *folder, bool nobodys) {
     int n = 0;
     DIR *d = rehearsal_skips() ? NULL : opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));)
+    for (struct dirent *e; d && (e = readdir(d));) {
+        checkpoint_claim_sweep(dirfd(d), e->d_name);
         n += is_temporary(e->d_name) && file_is_abandoned(dirfd(d), e->d_name) && unlinkat(dirfd(d), e->d_name, 0) == 0;
+    }
     if (d) n += shards_sweep(dirfd(d), nobodys);
     if (d) closedir(d);
     if (n) log_msg(XT_SEV_INFO, "%s: %d unfinished checkpoint%s of a killed run removed", folder, n, n == 1 ? "" : "s");

@@ -3,12 +3,15 @@
  * snapshot waits while another is written, so memory stays bounded. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "base/cpus.h"
 #include "base/ending.h"
+#include "base/process.h"
 #include "dist/restart.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_claim.h"
 #include "train/checkpoint_listed.h"
 
 typedef struct job {
@@ -27,14 +30,22 @@ struct checkpoint_writer {
     xt_status failed;
 };
 
+void checkpoint_job_forget(const checkpoint_job *of) {
+    if (of->path) checkpoint_unclaim(of->path);
+    for (size_t i = 0; i < of->n_drop; i++) {
+        if (of->drop[i].claimed) checkpoint_unclaim(of->drop[i].path);
+        base_free(of->drop[i].path);
+    }
+    base_free(of->drop);
+}
+
 static void job_free(job *j) {
     if (!j) return;
+    checkpoint_job_forget(&(checkpoint_job){.path = j->path, .drop = j->drop, .n_drop = j->n_drop});
     snapshot_free(j->what);
     snapshot_free(j->shard);
     base_free(j->path);
     base_free(j->last);
-    for (size_t i = 0; i < j->n_drop; i++) base_free(j->drop[i].path);
-    base_free(j->drop);
     base_free(j);
 }
 
@@ -69,7 +80,9 @@ static xt_status write_shard(const job *j) {
 static xt_status make_last(const job *j) {
     if (!j->last) return NULL;
     str temporary = STR_INIT;
-    str_printf(&temporary, "%s.new", j->last);
+    static atomic_uint made; /* a file writer counts from 0 */
+    str_printf(&temporary, "%s.tmp.%ld.%llu.%u", j->last, (long)getpid(), (unsigned long long)process_ticks(getpid()),
+               1000000 + atomic_fetch_add(&made, 1));
     bool linked = false;
     char *before = j->path ? shards_of(AT_FDCWD, j->last) : NULL;
     if (j->path && !temporary.failed) {
@@ -172,6 +185,10 @@ xt_status checkpoint_background(xt_trainer *t, checkpoint_job of) {
         if (of.last) train_note_last(t, of.last);
         return hand_over(w, j);
     }
+    if (!j)
+        checkpoint_job_forget(&of);
+    else if (!j->path && of.path)
+        checkpoint_unclaim(of.path);
     job_free(j);
     return s;
 }

@@ -14,6 +14,7 @@
 #include "coll/coll.h"
 #include "lazy/mesh/mesh.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_claim.h"
 #include "train/checkpoint_listed.h"
 #include "train/checkpoint_name.h"
 #include "train/train_int.h"
@@ -113,16 +114,25 @@ static bool given_up(const saver *m, const char *path) {
 
 /* Files are written and removed behind the fit's back, in order. A name is taken once it was chosen, and free once its
  * file was given up, by whichever of the trainer's savers: so names do not depend on how far the writer is, and no file
- * is removed that was written anew or that another saver keeps. */
-static bool taken(const xt_trainer *t, const saver *m, const char *path, const char *replaced) {
+ * is removed that was written anew or that another saver keeps. But what is gone by now may be another process's file:
+ * `ours` says that this process has a claim on the name already. */
+static bool taken(const xt_trainer *t, const saver *m, const char *path, const char *replaced, bool ours) {
     if (another_keeps(t, m, path)) return true;
     if (replaced && strcmp(path, replaced) == 0) return false;
     for (size_t i = 0; i < m->n; i++)
         if (same_name(m->files[i].path, path)) return true;
     size_t i = 0;
-    for (const saver *any; (any = next_saver(t, &i));)
+    for (const saver *any; ours && (any = next_saver(t, &i));)
         if (given_up(any, path)) return false;
     return !file_is_missing(path);
+}
+
+static bool choose(const xt_trainer *t, const saver *m, const char *path, const char *replaced) {
+    claim_made made = checkpoint_claim(path);
+    if (!made) return false;
+    if (!taken(t, m, path, replaced, made == CLAIM_ADDED)) return true;
+    checkpoint_unclaim(path);
+    return false;
 }
 
 /* The writer has two files before it at most, so what left before the last few is gone. */
@@ -151,8 +161,10 @@ static xt_status free_path(xt_trainer *t, saver *m, const char *replaced, char *
         str_append(&path, ".ckpt");
         if (path.failed)
             s = status_oom(path.len, "a checkpoint's name");
-        else if (!taken(t, m, str_cstr(&path), replaced) && !(*out = base_strdup(str_cstr(&path))))
+        else if (choose(t, m, str_cstr(&path), replaced) && !(*out = base_strdup(str_cstr(&path)))) {
+            checkpoint_unclaim(str_cstr(&path));
             s = status_oom(path.len, "a checkpoint's name");
+        }
         str_free(&path);
     }
     str_free(&name);
@@ -172,6 +184,13 @@ static const char *replaced_file(const saver *m, int64_t k) {
     return f && !f->stays ? f->path : NULL;
 }
 
+static bool give_up(saver *m, const kept *f, checkpoint_job *job, size_t *cap) {
+    checkpoint_old old = {f->path, f->root, checkpoint_claim(f->path) != CLAIM_NONE};
+    if (leave(m, f->path) && VEC_PUSH(job->drop, job->n_drop, *cap, old)) return true;
+    if (old.claimed) checkpoint_unclaim(f->path);
+    return false;
+}
+
 /* Takes file i out of the list; its path is now the job's, which removes the file when the newer one is complete,
  * unless that has the same name. The file the fit was resumed from stays, and one that another saver keeps too (earlier
  * versions gave two the same). */
@@ -180,8 +199,7 @@ static bool drop(const xt_trainer *t, saver *m, size_t i, checkpoint_job *job, s
                  another_keeps(t, m, m->files[i].path);
     if (stays)
         base_free(m->files[i].path);
-    else if (!leave(m, m->files[i].path) ||
-             !VEC_PUSH(job->drop, job->n_drop, *cap, ((checkpoint_old){m->files[i].path, m->files[i].root})))
+    else if (!give_up(m, &m->files[i], job, cap))
         return false;
     memmove(&m->files[i], &m->files[i + 1], (m->n - i - 1) * sizeof *m->files);
     m->n--;
@@ -206,7 +224,7 @@ static bool drop_left(const xt_trainer *t, saver *m, checkpoint_job *job, size_t
                      another_keeps(t, m, f->path) || named_to_resume(t, f->path);
         if (stays)
             base_free(f->path);
-        else if (!leave(m, f->path) || !VEC_PUSH(job->drop, job->n_drop, *cap, ((checkpoint_old){f->path, f->root})))
+        else if (!give_up(m, f, job, cap))
             return false;
         m->n_left--;
     }
@@ -374,8 +392,7 @@ static xt_status save_first(xt_trainer *t, saver *m, bool *out_told) {
     if (!s) s = own_last(t, m, last);
     bool handed = !s && (job.path || job.last);
     if (handed) s = write_files(t, m, job, out_told);
-    for (size_t i = 0; !handed && i < job.n_drop; i++) base_free(job.drop[i].path);
-    if (!handed) base_free(job.drop);
+    if (!handed) checkpoint_job_forget(&job);
     base_free(last);
     return s;
 }

@@ -484,14 +484,17 @@ xt_status checkpoint_for_pass(xt_trainer *t);
 typedef struct checkpoint_old { /* a file that goes; the first `root` characters are the folder of its saver */
     char *path;
     size_t root;
+    bool claimed; /* its name, until it is gone (checkpoint_claim.h) */
 } checkpoint_old;
 typedef struct checkpoint_job { /* strings are copied; NULL = no such part */
-    const char *path, *last; /* the file; another name for it, or a file of its own where there is no path */
+    /* the file, whose name is claimed; another name for it, or a file of its own where there is no path */
+    const char *path, *last;
     checkpoint_old *drop; /* removed when the new file is complete; taken over with its strings */
     size_t n_drop;
     const struct shard_plan *shards; /* copied; NULL: in one file. Ranks other than 0 write their shard alone */
 } checkpoint_job;
 xt_status checkpoint_background(xt_trainer *t, checkpoint_job job); /* waits when two files are under way already */
+void checkpoint_job_forget(const checkpoint_job *job); /* instead: its claims and what it drops are given back */
 xt_status checkpoint_wait(xt_trainer *t); /* until all is written */
 void checkpoint_writer_free(xt_trainer *t);
 void train_note_last(xt_trainer *t, const char *path);
