@@ -1,5 +1,5 @@
 /* Tokenizers: bytes need no file; with vocab.json and merges.txt pieces of text are encoded by byte-pair merges; a
- * tokenizer.json says by itself how. */
+ * tokenizer.json says by itself how, and BERT's vocab.txt is read as the tokenizer.json that it stands for. */
 #include "models/tokenizer.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static xt_status check_links(const char *dir) {
 }
 
 bool tokenizer_is_in(const char *dir) {
-    return has(dir, "tokenizer.json") || has(dir, "vocab.json");
+    return has(dir, "tokenizer.json") || has(dir, "vocab.json") || has(dir, "vocab.txt");
 }
 
 static xt_status open_json(const char *dir, tok_json **out) {
@@ -68,7 +68,10 @@ xt_status tokenizer_open(const char *dir, tokenizer **out) {
     if (!t || !(t->dir = strdup(dir ? dir : all_bytes_source)))
         s = xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a tokenizer");
     if (!s && dir) s = check_links(dir);
-    if (!s && dir) s = has(dir, "tokenizer.json") ? open_json(dir, &t->json) : bpe_open(dir, &t->pairs);
+    if (!s && dir)
+        s = has(dir, "tokenizer.json")                         ? open_json(dir, &t->json)
+            : has(dir, "vocab.txt") && !has(dir, "vocab.json") ? tok_vocab_txt_open(dir, &t->json)
+                                                               : bpe_open(dir, &t->pairs);
     for (int i = 0; i < 256; i++) byte_values[i] = (char)i;
     if (s)
         tokenizer_free(t);

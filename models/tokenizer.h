@@ -1,5 +1,5 @@
-/* Text to token numbers and back: bytes, Hugging Face's tokenizer.json, or GPT-2's byte-pair encoding from its
- * vocab.json and merges.txt.
+/* Text to token numbers and back: bytes, Hugging Face's tokenizer.json, GPT-2's byte-pair encoding from its vocab.json
+ * and merges.txt, or BERT's word pieces from its vocab.txt.
  *
  *     tokenizer *t;
  *     XT_TRY(tokenizer_open("gpt2", &t));                  a folder with one or the other; NULL: bytes

@@ -54,7 +54,8 @@ typedef struct xt_task {
     void (*setup)(xt_module *net, const char *stage, void *user) XT_ZERO;
     void (*teardown)(xt_module *net, const char *stage,
                      void *user) XT_ZERO; /* the stage is over, also after an error */
-    /* module and optimizer are there, and a resumed state; before the sanity batches */
+    /* module and optimizer are there, and a resumed state; before the sanity batches. A module that .net makes has no
+     * tensors yet in a fresh fit: build one (xt_module_build) and give it as .module to read them here */
     void (*on_fit_start)(xt_module *net, void *user) XT_ZERO;
     void (*on_fit_end)(xt_module *net, void *user) XT_ZERO; /* the last hook but teardown of a fit that ended well */
     void (*on_train_start)(xt_module *net, void *user) XT_ZERO; /* after the sanity batches */

@@ -12,7 +12,8 @@
  *
  * It is called while the call is recorded, once (xt_vmap, xt_jacobian and xt_hessian call it for one example, and its
  * ops are recorded for all of them together), and whatever it reads through `user` or from modules is constant to these
- * derivatives. All of them may be nested: a Jacobian of a vjp, a vmap of a gradient (gradients of each example), and
+ * derivatives. By integer inputs (labels, indices) there are none: such go through `user`, inside xt_vmap's function
+ * too. All of them may be nested: a Jacobian of a vjp, a vmap of a gradient (gradients of each example), and
  * inside the functions of xt_scan, xt_while and xt_cond. What they give can be differentiated again, by xt_backward
  * too.
  *

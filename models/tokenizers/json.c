@@ -115,16 +115,10 @@ static xt_status read_all(tok_json *t, const cJSON *json) {
     return read_processor(&t->specials, cJSON_GetObjectItemCaseSensitive(json, "post_processor"));
 }
 
-xt_status tok_json_open(const char *path, tok_json **out) {
-    char *text;
-    size_t n;
-    *out = NULL;
-    XT_TRY(xt_read_file(path, &text, &n));
+xt_status tok_json_of(const struct cJSON *json, const char *path, tok_json **out) {
     tok_json *t = calloc(1, sizeof *t);
-    cJSON *json = cJSON_ParseWithLength(text, n);
-    xt_text_free(text);
     xt_status s = t ? read_all(t, json) : no_memory(NULL), told;
-    cJSON_Delete(json);
+    *out = NULL;
     if (!s) {
         *out = t;
         return NULL;
@@ -133,6 +127,18 @@ xt_status tok_json_open(const char *path, tok_json **out) {
     xt_status_free(s);
     tok_json_free(t);
     return told;
+}
+
+xt_status tok_json_open(const char *path, tok_json **out) {
+    char *text;
+    size_t n;
+    *out = NULL;
+    XT_TRY(xt_read_file(path, &text, &n));
+    cJSON *json = cJSON_ParseWithLength(text, n);
+    xt_text_free(text);
+    xt_status s = tok_json_of(json, path, out);
+    cJSON_Delete(json);
+    return s;
 }
 
 void tok_json_free(tok_json *t) {

@@ -8,6 +8,11 @@
 
 typedef struct tok_json tok_json;
 xt_status tok_json_open(const char *path, tok_json **out);
+struct cJSON;
+xt_status tok_json_of(const struct cJSON *json, const char *path,
+                      tok_json **out); /* path: whence it is, for messages */
+/* vocab_txt.c: of BERT's vocab.txt in that folder, and of the tokenizer_config.json beside it, if there is one */
+xt_status tok_vocab_txt_open(const char *dir, tok_json **out);
 void tok_json_free(tok_json *t);
 int64_t tok_json_vocab(const tok_json *t); /* ids are below */
 /* specials: with what the file's post-processor puts around a text (<s>, [CLS] ... [SEP]). *out_ids: free(). */

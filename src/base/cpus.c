@@ -106,6 +106,14 @@ int cpus_start(pthread_t *out, const char *what, void *(*fn)(void *), void *arg)
     return error;
 }
 
+void cpus_server_end(cpus_server *s, bool idle, pthread_mutex_t *lock, pthread_cond_t *changed) {
+    bool ends = s->ends = s->running && idle;
+    pthread_t thread = s->thread;
+    pthread_cond_broadcast(changed);
+    pthread_mutex_unlock(lock);
+    if (ends) pthread_join(thread, NULL);
+}
+
 const char *cpus_at_work(void) {
     for (int i = 0; i < PLACES; i++) {
         const char *what = atomic_load(&at_work[i]);

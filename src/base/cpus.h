@@ -13,6 +13,15 @@ int cpus_count(void);
 /* pthread_create of a thread that may use all of them. All of the library's threads are begun here. `what` says what it
  * is for ("the thread that writes checkpoints"), and is not copied. */
 int cpus_start(pthread_t *out, const char *what, void *(*fn)(void *), void *arg);
+/* A thread that serves a queue. Its fields, and the queue, are under the queue's lock. */
+typedef struct cpus_server {
+    pthread_t thread;
+    bool running;
+    bool ends; /* it is to, as soon as nothing waits; it clears both when it does */
+} cpus_server;
+/* Called under the lock, which it gives back: an idle one is told to end, by `changed`, and waited for; one that has
+ * something to do stays, as it may never be done. */
+void cpus_server_end(cpus_server *s, bool idle, pthread_mutex_t *lock, pthread_cond_t *changed);
 /* Of one that has not ended, what it is for; NULL: there is none. A forked process asks: such a thread is its parent's,
  * and whoever waited for it here would wait for good. */
 const char *cpus_at_work(void);

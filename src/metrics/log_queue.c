@@ -18,8 +18,7 @@ static struct {
     int under_way; /* asked for, not written */
     /* rows: ranks meet at each, so all write them in the order they were asked for */
     int64_t issued, served, written;
-    bool running, ends; /* ends: with the device */
-    pthread_t thread;
+    cpus_server server; /* ends with the device */
     int64_t asked; /* values, in steps that have not ended */
     log_sink sinks[16];
     size_t n_sinks;
@@ -94,7 +93,7 @@ static void watch_device(void) {
 static bool start(void) { /* under the lock */
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_device);
-    return cpus_start(&lg.thread, "the thread that writes logs", serve, NULL) == 0;
+    return cpus_start(&lg.server.thread, "the thread that writes logs", serve, NULL) == 0;
 }
 
 static void over(log_job *j) { /* under the lock */
@@ -110,7 +109,7 @@ static void left(void *job) {
     lg.in_sinks -= in_sinks;
     in_sinks = 0;
     pthread_detach(pthread_self()); /* nobody waits for it any more */
-    lg.running = start();
+    lg.server.running = start();
     over(job);
     pthread_mutex_unlock(&lg.lock);
 }
@@ -121,7 +120,7 @@ static void *serve(void *unused) {
     lazy_thread_is_ours();
     pthread_mutex_lock(&lg.lock);
     for (;;) {
-        while (lg.head ? lg.head->number && lg.head->number != lg.served + 1 : !lg.ends)
+        while (lg.head ? lg.head->number && lg.head->number != lg.served + 1 : !lg.server.ends)
             pthread_cond_wait(&lg.changed, &lg.lock);
         if (!lg.head) break;
         log_job *j = lg.head;
@@ -137,7 +136,7 @@ static void *serve(void *unused) {
         pthread_mutex_lock(&lg.lock);
         over(j);
     }
-    lg.running = lg.ends = false;
+    lg.server.running = lg.server.ends = false;
     pthread_mutex_unlock(&lg.lock);
     return NULL;
 }
@@ -146,17 +145,12 @@ static void *serve(void *unused) {
 static void end_with_device(void) {
     if (on_logger || lazy_is_forked()) return;
     pthread_mutex_lock(&lg.lock);
-    bool ends = lg.running && !lg.under_way && !lg.head;
-    pthread_t thread = lg.thread;
-    lg.ends = ends;
-    pthread_cond_broadcast(&lg.changed);
-    pthread_mutex_unlock(&lg.lock);
-    if (ends) pthread_join(thread, NULL);
+    cpus_server_end(&lg.server, !lg.under_way && !lg.head, &lg.lock, &lg.changed);
 }
 
 void log_job_queue(log_job *j) {
     pthread_mutex_lock(&lg.lock);
-    if (lg.running || (lg.running = start())) {
+    if (lg.server.running || (lg.server.running = start())) {
         log_job **at = &lg.head;
         while (*at && !(j->number && (*at)->number > j->number)) at = &(*at)->next;
         j->next = *at;

@@ -738,7 +738,11 @@ const char *xt_module_tensor_name(const xt_module *m, int i) {
 }
 xt_tensor xt_module_tensor(const xt_module *m, int i) {
     if (entry(m, i)) return entry(m, i)->t;
-    return lazy_none("xt_module_tensor: number %d of %d tensors", i, xt_module_tensors(m));
+    return lazy_none("xt_module_tensor: number %d of %d tensors%s", i, xt_module_tensors(m),
+                     m && !m->root->n
+                         ? ": a module makes them in its first pass, or when xt_module_build is called on it "
+                           "(in a trainer: before xt_fit, and given as .module)"
+                         : "");
 }
 bool xt_module_tensor_is_param(const xt_module *m, int i) {
     return entry(m, i) && entry(m, i)->is_param;

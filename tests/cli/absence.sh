@@ -9,10 +9,10 @@ export XT_SUMMARY=off XT_PROGRESS=off XT_RUNS_DIR=$tmp/runs
 why="Too many levels of symbolic links"
 fit() { timeout 120 "$XTRAIN" fit mnist --limit-batches 2 --limit-val 1 --no-pictures "$@" >"$tmp/out" 2>&1; }
 hides() { rm -rf "$1" && ln -s "${1##*/}" "$1"; }
-refuses() { # refuses WHAT PATH COMMAND...
-    local what=$1 path=$2
-    shift 2
-    "$@"
+refuses() { # refuses WHAT HIDDEN PATH GIVEN: to go on from GIVEN, as what is HIDDEN cannot be looked at
+    local what=$1 path=$3
+    hides "$2"
+    fit --epochs 2 --resume "$4"
     check "$what: is an error" [ $? = 1 ]
     check "$what: is told" grep -q "$path.*$why" "$tmp/out"
     said=$(grep -c "no checkpoint yet\|without a checkpoint\|begins anew" "$tmp/out")
@@ -23,20 +23,16 @@ check "trains" [ $? = 0 ]
 version=runs/mnist/version_0
 check "has a checkpoint" [ -f $version/checkpoints/last.ckpt ]
 cp -r $version/checkpoints kept
-hides $version/checkpoints
-refuses "a folder of checkpoints" "checkpoints/last.ckpt" fit --epochs 2 --resume last
-hides $version
-refuses "a version's folder" "version_0/checkpoints/last.ckpt" fit --epochs 2 --resume last
-hides runs/mnist
-refuses "a run's folder" "runs/mnist" fit --epochs 2 --resume last
+refuses "a folder of checkpoints" $version/checkpoints checkpoints/last.ckpt last
+refuses "a version's folder" $version version_0/checkpoints/last.ckpt last
+refuses "a run's folder" runs/mnist runs/mnist last
 rm runs/mnist
 fit --epochs 1 --resume last
 check "without any training begins anew" [ $? = 0 ]
 check "says so" grep -q "no checkpoint yet" "$tmp/out"
-mkdir given && hides given/last.ckpt
-refuses "a last.ckpt" "given/last.ckpt" fit --epochs 2 --resume given
-hides given
-refuses "a folder that is given" "given" fit --epochs 2 --resume given
+mkdir given
+refuses "a last.ckpt" given/last.ckpt given/last.ckpt given
+refuses "a folder that is given" given given given
 # One way to look, which tells the two apart. What is left of the system's own ways is where that makes no difference.
 cat >allowed <<'END'
 src/train/checkpoint_shards.c fstatat 2

@@ -64,6 +64,13 @@ static void containers(void **state) {
     if (!strstr(xt_status_message(xt_error()), "xt_module_tensor: number 6 of 6 tensors"))
         fail_msg("%s", xt_status_message(xt_error()));
     xt_clear_error();
+    xt_module *unbuilt = xt_module_new(chain, NULL); /* as a trainer's .net is in on_fit_start */
+    xt_neg(xt_module_tensor(unbuilt, 0));
+    if (!strstr(xt_status_message(xt_error()), "number 0 of 0 tensors: a module makes them in its first pass, or when "
+                                               "xt_module_build is called on it"))
+        fail_msg("%s", xt_status_message(xt_error()));
+    xt_clear_error();
+    xt_module_free(unbuilt);
     char text[1024];
     size_t n = xt_module_summary(m, text, sizeof text);
     assert_int_equal(n, strlen(text));

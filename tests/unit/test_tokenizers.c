@@ -89,6 +89,71 @@ static void ids_are_the_packages(void **state) {
     }
 }
 
+/* As a slow tokenizer saves it: a token a line, and settings beside it. */
+static void put_in(const char *name, const char *text) {
+    char file[100];
+    snprintf(file, sizeof file, "%s/%s", dir, name);
+    assert_null(xt_write_file(file, text, strlen(text)));
+}
+static void put_vocab_txt(const cJSON *vocab) {
+    char text[16384] = "";
+    int n = cJSON_GetArraySize(vocab);
+    for (int id = 0; id < n; id++) {
+        const cJSON *e;
+        cJSON_ArrayForEach(e, vocab) if (e->valueint == id) strcat(strcat(text, e->string), "\n");
+    }
+    put_in("vocab.txt", text);
+}
+static void remove_in(const char *name) {
+    char file[100];
+    snprintf(file, sizeof file, "%s/%s", dir, name);
+    unlink(file);
+}
+
+static void a_vocab_txt_is_berts(void **state) {
+    (void)state;
+    const cJSON *kind, *lines = cJSON_GetObjectItem(all, "lines");
+    int seen = 0;
+    remove_in("tokenizer.json");
+    cJSON_ArrayForEach(kind, cJSON_GetObjectItem(all, "kinds")) {
+        const cJSON *json = cJSON_GetObjectItem(kind, "tokenizer"), *model = cJSON_GetObjectItem(json, "model");
+        const cJSON *rules = cJSON_GetObjectItem(json, "normalizer");
+        if (strcmp(cJSON_GetObjectItem(model, "type")->valuestring, "WordPiece") != 0) continue;
+        bool lower = cJSON_IsTrue(cJSON_GetObjectItem(rules, "lowercase"));
+        tokenizer *t;
+        put_vocab_txt(cJSON_GetObjectItem(model, "vocab"));
+        if (lower) /* as settings say nothing */
+            remove_in("tokenizer_config.json");
+        else
+            put_in("tokenizer_config.json", "{\"do_lower_case\":false,\"unk_token\":{\"content\":\"[UNK]\"},"
+                                            "\"tokenizer_class\":\"BertTokenizer\"}");
+        assert_true(tokenizer_is_in(dir));
+        xt_status s = tokenizer_open(dir, &t);
+        if (s) fail_msg("%s", xt_status_message(s));
+        assert_int_equal(tokenizer_vocab(t), cJSON_GetArraySize(cJSON_GetObjectItem(model, "vocab")));
+        for (int i = 0; i < cJSON_GetArraySize(lines); i++)
+            check_line(t, cJSON_GetObjectItem(kind, "name")->valuestring, cJSON_GetArrayItem(lines, i)->valuestring,
+                       cJSON_GetArrayItem(cJSON_GetObjectItem(kind, "ids"), i),
+                       cJSON_GetArrayItem(cJSON_GetObjectItem(kind, "texts"), i)->valuestring);
+        tokenizer_free(t);
+        seen += 1 + lower;
+    }
+    assert_int_equal(seen, 3); /* one that lowers, one that does not */
+    tokenizer *t;
+    put_in("tokenizer_config.json", "{\"tokenizer_class\":\"EsmTokenizer\"}");
+    xt_status s = tokenizer_open(dir, &t);
+    assert_non_null(s);
+    assert_non_null(strstr(xt_status_message(s), "\"EsmTokenizer\" with a vocab.txt is not known"));
+    xt_status_free(s);
+    remove_in("tokenizer_config.json");
+    put_in("vocab.txt", "a\nb\n");
+    s = tokenizer_open(dir, &t);
+    assert_non_null(s);
+    assert_non_null(strstr(xt_status_message(s), "the unknown token \"[UNK]\" is not in the vocabulary"));
+    xt_status_free(s);
+    remove_in("vocab.txt");
+}
+
 /* Tokens one by one give the text that they have together, and never a part of a character. */
 static void streams_are_whole_characters(void **state) {
     (void)state;
@@ -443,6 +508,7 @@ static void token_files_come_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(ids_are_the_packages),
+                                       cmocka_unit_test(a_vocab_txt_is_berts),
                                        cmocka_unit_test(streams_are_whole_characters),
                                        cmocka_unit_test(any_bytes_have_ids),
                                        cmocka_unit_test(marks_are_put_in_order),

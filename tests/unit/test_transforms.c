@@ -503,6 +503,12 @@ static void asks_by_tensors(const xt_tensor *saved, const xt_tensor *d_out, xt_t
     xt_grad_of(xt_sum(xt_mul(d_out[0], xt_mul(saved[0], xt_square(saved[0])))), 1, saved, d_in);
 }
 
+static void asks_by_backward(const xt_tensor *saved, const xt_tensor *d_out, xt_tensor *d_in, void *user) {
+    (void)user;
+    xt_backward(xt_sum(xt_mul(d_out[0], xt_mul(saved[0], xt_square(saved[0])))));
+    d_in[0] = xt_grad(saved[0]);
+}
+
 static void mistakes(void **state) {
     (void)state;
     static const char *const say[] = {"did not fill out[0]", "xt_item inside the function of xt_vmap", "xt_reshape"};
@@ -532,6 +538,10 @@ static void mistakes(void **state) {
     refused("as the gradient of input 0");
     x = xt_requires_grad(NUMBERS(1, 2, 3), true);
     assert_true(xt_custom_grad(cube_forward, asks_by_tensors, 1, &x, 1, &y, .saved = 1));
+    xt_backward(xt_sum(y));
+    refused("gradients were off where it was recorded: behind xt_no_grad_begin, or in the backward function");
+    x = xt_requires_grad(NUMBERS(1, 2, 3), true);
+    assert_true(xt_custom_grad(cube_forward, asks_by_backward, 1, &x, 1, &y, .saved = 1));
     xt_backward(xt_sum(y));
     refused("gradients were off where it was recorded: behind xt_no_grad_begin, or in the backward function");
     xt_tensor v = NUMBERS(1, 3);

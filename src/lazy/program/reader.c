@@ -28,10 +28,10 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     job *head, *tail;
-    bool running, busy, ends; /* ends: with the device */
+    cpus_server server; /* ends with the device */
+    bool busy;
     lazy_requester asked; /* by whom the function was given that is busy; */
     uint64_t done; /* how many have returned */
-    pthread_t thread;
 } rd = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void arrived(void *user, xt_status error) {
@@ -64,13 +64,13 @@ static void watch_device(void) {
 static int start(void) { /* pthread_create's error */
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_device);
-    return cpus_start(&rd.thread, "the thread that gives values to xt_when_ready", serve, NULL);
+    return cpus_start(&rd.server.thread, "the thread that gives values to xt_when_ready", serve, NULL);
 }
 
 static void returned(bool thread_left) {
     pthread_mutex_lock(&rd.lock);
     if (thread_left) pthread_detach(pthread_self()); /* nobody waits for it any more */
-    if (thread_left) rd.running = start() == 0;
+    if (thread_left) rd.server.running = start() == 0;
     rd.busy = false;
     rd.done++;
     pthread_cond_broadcast(&rd.changed);
@@ -120,7 +120,7 @@ static void *serve(void *unused) {
     lazy_thread_is_ours();
     pthread_mutex_lock(&rd.lock);
     for (;;) {
-        while (!(rd.head ? rd.head->arrived : rd.ends)) pthread_cond_wait(&rd.changed, &rd.lock);
+        while (!(rd.head ? rd.head->arrived : rd.server.ends)) pthread_cond_wait(&rd.changed, &rd.lock);
         if (!rd.head) break;
         job *j = rd.head;
         rd.head = j->next;
@@ -132,7 +132,7 @@ static void *serve(void *unused) {
         returned(false);
         pthread_mutex_lock(&rd.lock);
     }
-    rd.running = rd.ends = false;
+    rd.server.running = rd.server.ends = false;
     pthread_mutex_unlock(&rd.lock);
     return NULL;
 }
@@ -141,12 +141,7 @@ static void *serve(void *unused) {
 static void end_with_device(void) {
     if (on_reader || lazy_is_forked()) return;
     pthread_mutex_lock(&rd.lock);
-    bool ends = rd.running && !rd.busy && !rd.head;
-    pthread_t thread = rd.thread;
-    rd.ends = ends;
-    pthread_cond_broadcast(&rd.changed);
-    pthread_mutex_unlock(&rd.lock);
-    if (ends) pthread_join(thread, NULL);
+    cpus_server_end(&rd.server, !rd.busy && !rd.head, &rd.lock, &rd.changed);
 }
 
 xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q) {
@@ -165,8 +160,8 @@ xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q) {
     j->user = q->user;
     j->asked = q->asked;
     pthread_mutex_lock(&rd.lock);
-    int error = rd.running ? 0 : start();
-    rd.running = !error;
+    int error = rd.server.running ? 0 : start();
+    rd.server.running = !error;
     if (!error) {
         lazy_buf_retain(buf);
         if (rd.tail)

@@ -283,6 +283,13 @@ bool lazy_refuse_second_step(const xt_src *src, const char *what) {
     return true;
 }
 
+/* What was recorded without gradients depends on nothing, whatever the program can see of it. */
+static const char *why_not(const ir_value *root) {
+    if (!root->def || root->def->user != LAZY_OP_NO_GRAD) return "";
+    return " (gradients were off where it was recorded: behind xt_no_grad_begin, or in the backward function of "
+           "xt_custom_grad, where xt_vjp and xt_grad_fn differentiate all the same)";
+}
+
 void xt_backward_at(const xt_src *src, xt_tensor loss) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || lazy_refuse_second_step(src, "xt_backward") || lazy_in_loop(c, src, "xt_backward")) return;
@@ -312,11 +319,13 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
         return;
     }
     if (!lazy_v_needs_grad(root)) {
-        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                             "xt_backward: nothing that requires a gradient leads to this loss (%s) in this step; was "
-                             "it made under xt_no_grad_begin, "
-                             "from detached or integer tensors, or in an earlier step?",
-                             xt_dtype_name(root->type->dtype)));
+        const char *why = why_not(root);
+        lazy_fail(status_new(
+            XT_FAILED_PRECONDITION, src,
+            "xt_backward: nothing that requires a gradient leads to this loss (%s) in this step%s",
+            xt_dtype_name(root->type->dtype),
+            *why ? why
+                 : "; was it made under xt_no_grad_begin, from detached or integer tensors, or in an earlier step?"));
         return;
     }
     if (!lazy_detached_graft(c, src, "xt_backward", root)) return;
@@ -432,13 +441,6 @@ static ir_value *seed_of(lazy_ctx *c, const xt_src *src, const ir_value *root, x
         return NULL;
     }
     return lazy_conjugate(b, ir_convert(b, seed, root->type->dtype));
-}
-
-/* What was recorded without gradients depends on nothing, whatever the program can see of it. */
-static const char *why_not(const ir_value *root) {
-    if (!root->def || root->def->user != LAZY_OP_NO_GRAD) return "";
-    return " (gradients were off where it was recorded: behind xt_no_grad_begin, or in the backward function of "
-           "xt_custom_grad, where xt_vjp and xt_grad_fn differentiate all the same)";
 }
 
 static bool give(lazy_ctx *c, const xt_src *src, const ir_value *root, int n, const size_t *first,
