@@ -361,6 +361,10 @@ typedef struct XT_OPTIONS_ xt_loader_opts {
     int64_t (*tokens)(void *user, const void *x, const void *y, void *const *more) XT_ZERO;
     void *tokens_user XT_ZERO; /* passed to tokens */
 } xt_loader_opts;
+/* Batches of a data set, read and put together on threads of its own, for xt_next and xt_fit; with several ranks each
+ * reads its share of an epoch. It takes ds over, also when it fails, and is yours: xt_loader_free, or xt_finish. A
+ * mistake gives NULL and leaves its error pending, with the caller's line. Nothing is read, and nothing waited for,
+ * before the first batch is asked for: xt_loader_new(ds, .batch = 32, .shuffle = XT_ON) */
 #define xt_loader_new(...) XT_LOADER_NEW_(__VA_ARGS__, )
 #define XT_LOADER_NEW_(ds, ...) xt_loader_opt(XT_HERE, ds, XT_OPTS(xt_loader_opts, __VA_ARGS__))
 XT_API xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts o); /* takes ds over */
@@ -393,7 +397,8 @@ typedef struct XT_OPTIONS_ xt_combined_opts {
     size_t struct_size XT_SIZE(xt_combined_opts);
     xt_combined_mode mode XT_ZERO; /* how long an epoch is, and what comes from which loader */
 } xt_combined_opts;
-/* xt_combined_loader(2, ((xt_loader *[]){labelled, unlabelled}), .mode = XT_MAX_SIZE_CYCLE) */
+/* Several loaders as one (above), which takes them over, also when it fails. A mistake gives NULL and leaves its error
+ * pending: xt_combined_loader(2, ((xt_loader *[]){labelled, unlabelled}), .mode = XT_MAX_SIZE_CYCLE) */
 #define xt_combined_loader(n, ...)                                                       \
     (XT_GIVEN_(#__VA_ARGS__, "xt_combined_loader(n, loaders, ...): loaders is missing"), \
      XT_COMBINED_LOADER_(n, __VA_ARGS__, ))

@@ -42,28 +42,37 @@ typedef struct xt_dist {
 } xt_dist;
 
 /* --- Numbers --- */
+/* density exp(-((x - loc) / scale)^2 / 2) / (scale sqrt(2 pi)); scale > 0 */
 #define xt_normal_dist(loc, scale) xt_normal_dist_at(XT_HERE, loc, scale)
+/* exp of a normal number; loc, scale: of its logarithm */
 #define xt_log_normal_dist(loc, scale) xt_log_normal_dist_at(XT_HERE, loc, scale)
+/* density exp(-|x - loc| / scale) / (2 scale) */
 #define xt_laplace_dist(loc, scale) xt_laplace_dist_at(XT_HERE, loc, scale)
-#define xt_cauchy_dist(loc, scale) xt_cauchy_dist_at(XT_HERE, loc, scale)
+#define xt_cauchy_dist(loc, scale) xt_cauchy_dist_at(XT_HERE, loc, scale) /* no mean, no variance: NaN */
+/* of maxima: distribution exp(-exp(-(x - loc) / scale)) */
 #define xt_gumbel_dist(loc, scale) xt_gumbel_dist_at(XT_HERE, loc, scale)
+/* df > 0 degrees of freedom */
 #define xt_student_t_dist(df, loc, scale) xt_student_t_dist_at(XT_HERE, df, loc, scale)
 #define xt_uniform_dist(low, high) xt_uniform_dist_at(XT_HERE, low, high) /* in [low,high) */
-#define xt_half_normal_dist(scale) xt_half_normal_dist_at(XT_HERE, scale)
-#define xt_half_cauchy_dist(scale) xt_half_cauchy_dist_at(XT_HERE, scale)
-#define xt_exponential_dist(rate) xt_exponential_dist_at(XT_HERE, rate)
+#define xt_half_normal_dist(scale) xt_half_normal_dist_at(XT_HERE, scale) /* |x| of a normal x about 0 */
+#define xt_half_cauchy_dist(scale) xt_half_cauchy_dist_at(XT_HERE, scale) /* |x| of a Cauchy x about 0 */
+#define xt_exponential_dist(rate) xt_exponential_dist_at(XT_HERE, rate) /* density rate exp(-rate x), x >= 0 */
+/* density as x^(a - 1) exp(-rate x), x > 0; a > 0, rate > 0 */
 #define xt_gamma_dist(concentration, rate) xt_gamma_dist_at(XT_HERE, concentration, rate)
 #define xt_chi2_dist(df) xt_chi2_dist_at(XT_HERE, df) /* a gamma distribution */
 /* of x^(concentration1 - 1) (1 - x)^(concentration0 - 1) */
 #define xt_beta_dist(concentration1, concentration0) xt_beta_dist_at(XT_HERE, concentration1, concentration0)
 #define xt_pareto_dist(scale, alpha) xt_pareto_dist_at(XT_HERE, scale, alpha) /* from scale on */
+/* of what exceeds loc; concentration 0: exponential */
 #define xt_generalized_pareto_dist(loc, scale, concentration) \
     xt_generalized_pareto_dist_at(XT_HERE, loc, scale, concentration)
+/* density as x^(k - 1) exp(-(x / scale)^k), x >= 0 */
 #define xt_weibull_dist(scale, concentration) xt_weibull_dist_at(XT_HERE, scale, concentration)
 #define xt_kumaraswamy_dist(concentration1, concentration0) \
     xt_kumaraswamy_dist_at(XT_HERE, concentration1, concentration0) /* in [0,1] */
 #define xt_inverse_gamma_dist(concentration, rate) \
     xt_inverse_gamma_dist_at(XT_HERE, concentration, rate) /* of 1 / a gamma number */
+/* ratio of two chi2 numbers, each by its degrees of freedom */
 #define xt_fisher_snedecor_dist(df1, df2) xt_fisher_snedecor_dist_at(XT_HERE, df1, df2)
 #define xt_von_mises_dist(loc, concentration) \
     xt_von_mises_dist_at(XT_HERE, loc, concentration) /* of angles; its mean and variance are the circular ones */
@@ -106,10 +115,11 @@ XT_API xt_dist xt_relaxed_bernoulli_logits_dist_at(const xt_src *src, xt_tensor 
 #define xt_bernoulli_logits_dist(logits) xt_bernoulli_logits_dist_at(XT_HERE, logits)
 #define xt_geometric_dist(probs) xt_geometric_dist_at(XT_HERE, probs) /* failures before the first success */
 #define xt_geometric_logits_dist(logits) xt_geometric_logits_dist_at(XT_HERE, logits)
+/* successes of total_count trials, each with probability probs */
 #define xt_binomial_dist(total_count, probs) xt_binomial_dist_at(XT_HERE, XT_NUMBER_(total_count), probs)
 #define xt_binomial_logits_dist(total_count, logits) \
     xt_binomial_logits_dist_at(XT_HERE, XT_NUMBER_(total_count), logits)
-#define xt_poisson_dist(rate) xt_poisson_dist_at(XT_HERE, rate)
+#define xt_poisson_dist(rate) xt_poisson_dist_at(XT_HERE, rate) /* counts k >= 0 of probability rate^k e^-rate / k! */
 /* [...,K] -> choices 0 .. K-1 [...] */
 #define xt_categorical_dist(probs) xt_categorical_dist_at(XT_HERE, probs)
 #define xt_categorical_logits_dist(logits) xt_categorical_logits_dist_at(XT_HERE, logits)
@@ -195,7 +205,7 @@ XT_API xt_dist xt_lkj_cholesky_dist_at(const xt_src *src, int64_t dim, xt_tensor
 #define xt_tanh_dist(d) xt_tanh_dist_at(XT_HERE, d)
 /* log(1 + e^x) of d's x */
 #define xt_softplus_dist(d) xt_softplus_dist_at(XT_HERE, d)
-#define xt_power_dist(d, exponent) xt_power_dist_at(XT_HERE, d, exponent)
+#define xt_power_dist(d, exponent) xt_power_dist_at(XT_HERE, d, exponent) /* x^exponent of d's x > 0 */
 XT_API xt_dist xt_independent_dist_at(const xt_src *src, xt_dist d, int n);
 XT_API xt_dist xt_mixture_dist_at(const xt_src *src, xt_tensor logits, xt_dist components);
 XT_API xt_dist xt_affine_dist_at(const xt_src *src, xt_dist d, xt_tensor loc, xt_tensor scale);

@@ -12,33 +12,33 @@ extern "C" {
  * Each is a function too, as in tensor.h. Integers and truth values become f32 where the result is no integer. */
 #define xt_acos(x) xt_acos_at(XT_HERE, x)
 #define xt_acosh(x) xt_acosh_at(XT_HERE, x)
-#define xt_asin(x) xt_asin_at(XT_HERE, x)
-#define xt_asinh(x) xt_asinh_at(XT_HERE, x)
-#define xt_atan(x) xt_atan_at(XT_HERE, x)
-#define xt_atanh(x) xt_atanh_at(XT_HERE, x)
-#define xt_cosh(x) xt_cosh_at(XT_HERE, x)
-#define xt_sinh(x) xt_sinh_at(XT_HERE, x)
-#define xt_tan(x) xt_tan_at(XT_HERE, x)
-#define xt_log2(x) xt_log2_at(XT_HERE, x)
-#define xt_log10(x) xt_log10_at(XT_HERE, x)
-#define xt_exp2(x) xt_exp2_at(XT_HERE, x)
+#define xt_asin(x) xt_asin_at(XT_HERE, x) /* in [-pi/2,pi/2]; NaN outside [-1,1] */
+#define xt_asinh(x) xt_asinh_at(XT_HERE, x) /* ln(x + sqrt(x^2 + 1)) */
+#define xt_atan(x) xt_atan_at(XT_HERE, x) /* in (-pi/2,pi/2) */
+#define xt_atanh(x) xt_atanh_at(XT_HERE, x) /* ln((1 + x) / (1 - x)) / 2 */
+#define xt_cosh(x) xt_cosh_at(XT_HERE, x) /* (e^x + e^-x) / 2 */
+#define xt_sinh(x) xt_sinh_at(XT_HERE, x) /* (e^x - e^-x) / 2 */
+#define xt_tan(x) xt_tan_at(XT_HERE, x) /* sin(x) / cos(x) */
+#define xt_log2(x) xt_log2_at(XT_HERE, x) /* to base 2 */
+#define xt_log10(x) xt_log10_at(XT_HERE, x) /* to base 10 */
+#define xt_exp2(x) xt_exp2_at(XT_HERE, x) /* 2^x */
 #define xt_cbrt(x) xt_cbrt_at(XT_HERE, x) /* the cube root, of negative numbers too */
-#define xt_reciprocal(x) xt_reciprocal_at(XT_HERE, x)
-#define xt_erf(x) xt_erf_at(XT_HERE, x)
+#define xt_reciprocal(x) xt_reciprocal_at(XT_HERE, x) /* 1 / x */
+#define xt_erf(x) xt_erf_at(XT_HERE, x) /* 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x */
 #define xt_erfc(x) xt_erfc_at(XT_HERE, x) /* 1 - erf(x), exact for large x */
-#define xt_erfinv(x) xt_erfinv_at(XT_HERE, x)
+#define xt_erfinv(x) xt_erfinv_at(XT_HERE, x) /* the y with erf(y) = x; x in [-1,1] */
 #define xt_lgamma(x) xt_lgamma_at(XT_HERE, x) /* ln|gamma(x)| */
-#define xt_digamma(x) xt_digamma_at(XT_HERE, x)
+#define xt_digamma(x) xt_digamma_at(XT_HERE, x) /* the derivative of ln gamma(x) */
 #define xt_logit(x) xt_logit_at(XT_HERE, x) /* log(x / (1 - x)) */
 #define xt_sinc(x) xt_sinc_at(XT_HERE, x) /* sin(pi x) / (pi x) */
-#define xt_deg2rad(x) xt_deg2rad_at(XT_HERE, x)
-#define xt_rad2deg(x) xt_rad2deg_at(XT_HERE, x)
+#define xt_deg2rad(x) xt_deg2rad_at(XT_HERE, x) /* x pi / 180 */
+#define xt_rad2deg(x) xt_rad2deg_at(XT_HERE, x) /* x 180 / pi */
 #define xt_trunc(x) xt_trunc_at(XT_HERE, x) /* towards zero */
 #define xt_frac(x) xt_frac_at(XT_HERE, x) /* x - trunc(x) */
 #define xt_isnan(x) xt_isnan_at(XT_HERE, x) /* bool, as the next four */
-#define xt_isinf(x) xt_isinf_at(XT_HERE, x)
-#define xt_isposinf(x) xt_isposinf_at(XT_HERE, x)
-#define xt_isneginf(x) xt_isneginf_at(XT_HERE, x)
+#define xt_isinf(x) xt_isinf_at(XT_HERE, x) /* bool: +Inf or -Inf */
+#define xt_isposinf(x) xt_isposinf_at(XT_HERE, x) /* bool: +Inf */
+#define xt_isneginf(x) xt_isneginf_at(XT_HERE, x) /* bool: -Inf */
 #define xt_signbit(x) xt_signbit_at(XT_HERE, x) /* true for -0 and negative NaN too */
 /* NaN: 0; infinities: the largest and smallest number */
 #define xt_nan_to_num(x) xt_nan_to_num_at(XT_HERE, x)
@@ -114,14 +114,14 @@ XT_API xt_tensor(xt_bitwise_not)(xt_tensor x);
 /* --- Activations --- */
 /* x times the normal distribution function: PyTorch's gelu (xt_gelu is the tanh form) */
 #define xt_gelu_erf(x) xt_gelu_erf_at(XT_HERE, x)
-#define xt_hardsigmoid(x) xt_hardsigmoid_at(XT_HERE, x)
-#define xt_hardswish(x) xt_hardswish_at(XT_HERE, x)
-#define xt_mish(x) xt_mish_at(XT_HERE, x)
-#define xt_relu6(x) xt_relu6_at(XT_HERE, x)
-#define xt_selu(x) xt_selu_at(XT_HERE, x)
-#define xt_softsign(x) xt_softsign_at(XT_HERE, x)
-#define xt_tanhshrink(x) xt_tanhshrink_at(XT_HERE, x)
-#define xt_logsigmoid(x) xt_logsigmoid_at(XT_HERE, x)
+#define xt_hardsigmoid(x) xt_hardsigmoid_at(XT_HERE, x) /* clamp(x / 6 + 0.5, 0, 1) */
+#define xt_hardswish(x) xt_hardswish_at(XT_HERE, x) /* x clamp(x / 6 + 0.5, 0, 1) */
+#define xt_mish(x) xt_mish_at(XT_HERE, x) /* x tanh(ln(1 + e^x)) */
+#define xt_relu6(x) xt_relu6_at(XT_HERE, x) /* clamp(x, 0, 6) */
+#define xt_selu(x) xt_selu_at(XT_HERE, x) /* 1.0507 (x for x > 0, else 1.67326 (e^x - 1)) */
+#define xt_softsign(x) xt_softsign_at(XT_HERE, x) /* x / (1 + |x|) */
+#define xt_tanhshrink(x) xt_tanhshrink_at(XT_HERE, x) /* x - tanh(x) */
+#define xt_logsigmoid(x) xt_logsigmoid_at(XT_HERE, x) /* ln(1 / (1 + e^-x)), without overflow */
 XT_API xt_tensor xt_gelu_erf_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor(xt_gelu_erf)(xt_tensor x);
 XT_API xt_tensor xt_hardsigmoid_at(const xt_src *src, xt_tensor x);
@@ -140,23 +140,23 @@ XT_API xt_tensor xt_tanhshrink_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor(xt_tanhshrink)(xt_tensor x);
 XT_API xt_tensor xt_logsigmoid_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor(xt_logsigmoid)(xt_tensor x);
-/* xt_elu(x, alpha = 1) */
+/* x for x > 0, else alpha (e^x - 1): xt_elu(x, alpha = 1) */
 #define xt_elu(...) XT_ELU_(__VA_ARGS__, 1, )
 #define XT_ELU_(x, alpha, ...) (XT_LAST_(1, __VA_ARGS__), xt_elu_at(XT_HERE, x, XT_NUMBER_(alpha)))
-/* xt_celu(x, alpha = 1) */
+/* x for x > 0, else alpha (e^(x / alpha) - 1): xt_celu(x, alpha = 1) */
 #define xt_celu(...) XT_CELU_(__VA_ARGS__, 1, )
 #define XT_CELU_(x, alpha, ...) (XT_LAST_(1, __VA_ARGS__), xt_celu_at(XT_HERE, x, XT_NUMBER_(alpha)))
-/* xt_leaky_relu(x, slope = 0.01) */
+/* x for x > 0, else slope x: xt_leaky_relu(x, slope = 0.01) */
 #define xt_leaky_relu(...) XT_LEAKY_RELU_(__VA_ARGS__, 0.01, )
 #define XT_LEAKY_RELU_(x, slope, ...) (XT_LAST_(1, __VA_ARGS__), xt_leaky_relu_at(XT_HERE, x, XT_NUMBER_(slope)))
 /* xt_hardtanh(x, lo = -1, hi = 1): no gradient at the bounds */
 #define xt_hardtanh(...) XT_FILL2_(XT_HARDTANH_, -1, 1, __VA_ARGS__)
 #define XT_HARDTANH_(x, lo, hi, ...) \
     (XT_LAST_(0, __VA_ARGS__), xt_hardtanh_at(XT_HERE, x, XT_NUMBER_(lo), XT_NUMBER_(hi)))
-/* xt_hardshrink(x, lambda = 0.5) */
+/* x where |x| > lambda, else 0: xt_hardshrink(x, lambda = 0.5) */
 #define xt_hardshrink(...) XT_HARDSHRINK_(__VA_ARGS__, 0.5, )
 #define XT_HARDSHRINK_(x, lambda, ...) (XT_LAST_(1, __VA_ARGS__), xt_hardshrink_at(XT_HERE, x, XT_NUMBER_(lambda)))
-/* xt_softshrink(x, lambda = 0.5) */
+/* x nearer to 0 by lambda, 0 between: xt_softshrink(x, lambda = 0.5) */
 #define xt_softshrink(...) XT_SOFTSHRINK_(__VA_ARGS__, 0.5, )
 #define XT_SOFTSHRINK_(x, lambda, ...) (XT_LAST_(1, __VA_ARGS__), xt_softshrink_at(XT_HERE, x, XT_NUMBER_(lambda)))
 #define xt_threshold(x, limit, value) \
@@ -167,7 +167,7 @@ XT_API xt_tensor(xt_logsigmoid)(xt_tensor x);
 #define XT_GLU_(x, axis, ...) (XT_LAST_(1, __VA_ARGS__), xt_glu_at(XT_HERE, x, XT_NUMBER_(axis)))
 /* weight: one element, or one per channel (dim 1) */
 #define xt_prelu_fn(x, weight) xt_prelu_fn_at(XT_HERE, x, weight)
-#define xt_softmin(x, axis) xt_softmin_at(XT_HERE, x, XT_NUMBER_(axis))
+#define xt_softmin(x, axis) xt_softmin_at(XT_HERE, x, XT_NUMBER_(axis)) /* softmax of -x along the axis */
 XT_API xt_tensor xt_elu_at(const xt_src *src, xt_tensor x, double alpha);
 XT_API xt_tensor xt_celu_at(const xt_src *src, xt_tensor x, double alpha);
 XT_API xt_tensor xt_leaky_relu_at(const xt_src *src, xt_tensor x, double slope);
@@ -185,15 +185,15 @@ typedef struct XT_OPTIONS_ xt_softplus_opts {
     double beta XT_IS(xt_softplus_opts, beta); /* log(1 + e^(beta x)) / beta */
     double threshold XT_IS(xt_softplus_opts, threshold); /* linear where beta x is above it */
 } xt_softplus_opts;
-#define xt_softplus(...) XT_OPT1_(xt_softplus_at, xt_softplus_opts, __VA_ARGS__, )
+#define xt_softplus(...) XT_OPT1_(xt_softplus_at, xt_softplus_opts, __VA_ARGS__, ) /* log(1 + e^(beta x)) / beta */
 XT_API xt_tensor xt_softplus_at(const xt_src *src, xt_tensor x, xt_softplus_opts o);
 
 /* --- Elementwise, two or three operands ---
  * They broadcast and promote as in tensor.h. */
 #define xt_atan2(x, y) xt_atan2_at(XT_HERE, x, y)
 #define xt_hypot(x, y) xt_hypot_at(XT_HERE, x, y) /* no overflow on the way */
-#define xt_copysign(x, y) xt_copysign_at(XT_HERE, x, y)
-#define xt_nextafter(x, y) xt_nextafter_at(XT_HERE, x, y)
+#define xt_copysign(x, y) xt_copysign_at(XT_HERE, x, y) /* |x| with the sign of y */
+#define xt_nextafter(x, y) xt_nextafter_at(XT_HERE, x, y) /* the next number from x towards y */
 #define xt_ldexp(x, y) xt_ldexp_at(XT_HERE, x, y) /* x 2^y */
 /* remainder with the sign of x (xt_remainder: of y) */
 #define xt_fmod(x, y) XT_TWO_(xt_fmod, x, y)
@@ -201,18 +201,18 @@ XT_API xt_tensor xt_softplus_at(const xt_src *src, xt_tensor x, xt_softplus_opts
 #define xt_logaddexp(x, y) xt_logaddexp_at(XT_HERE, x, y) /* log(e^x + e^y) */
 #define xt_logaddexp2(x, y) xt_logaddexp2_at(XT_HERE, x, y)
 #define xt_xlogy(x, y) xt_xlogy_at(XT_HERE, x, y) /* x log(y), 0 where x is 0 */
-#define xt_xlog1py(x, y) xt_xlog1py_at(XT_HERE, x, y)
+#define xt_xlog1py(x, y) xt_xlog1py_at(XT_HERE, x, y) /* x ln(1 + y); 0 where x is 0 */
 #define xt_heaviside(x, y) xt_heaviside_at(XT_HERE, x, y) /* y where x is 0 */
 /* a number beside NaN wins (xt_maximum: NaN wins) */
 #define xt_fmax(x, y) xt_fmax_at(XT_HERE, x, y)
-#define xt_fmin(x, y) xt_fmin_at(XT_HERE, x, y)
+#define xt_fmin(x, y) xt_fmin_at(XT_HERE, x, y) /* the smaller; of a NaN and a number the number */
 /* n: a tensor of whole numbers, as floats */
 #define xt_polygamma(n, x) xt_polygamma_at(XT_HERE, n, x)
 #define xt_zeta(x, q) xt_zeta_at(XT_HERE, x, q) /* Hurwitz */
-#define xt_logical_xor(x, y) xt_logical_xor_at(XT_HERE, x, y)
+#define xt_logical_xor(x, y) xt_logical_xor_at(XT_HERE, x, y) /* bool: one of them, not both, is not 0 */
 #define xt_bitwise_and(x, y) XT_TWO_(xt_bitwise_and, x, y) /* integers and bool, as the next two */
-#define xt_bitwise_or(x, y) XT_TWO_(xt_bitwise_or, x, y)
-#define xt_bitwise_xor(x, y) XT_TWO_(xt_bitwise_xor, x, y)
+#define xt_bitwise_or(x, y) XT_TWO_(xt_bitwise_or, x, y) /* integers and bool */
+#define xt_bitwise_xor(x, y) XT_TWO_(xt_bitwise_xor, x, y) /* integers and bool */
 #define xt_bitwise_left_shift(x, y) XT_TWO_(xt_bitwise_left_shift, x, y) /* integers */
 #define xt_bitwise_right_shift(x, y) XT_TWO_(xt_bitwise_right_shift, x, y) /* the sign bit repeated */
 XT_API xt_tensor xt_atan2_at(const xt_src *src, xt_tensor x, xt_tensor y);

@@ -10,11 +10,11 @@ extern "C" {
 
 /* --- Complex numbers and Fourier transforms --- */
 #define xt_complex(x, y) xt_complex_at(XT_HERE, x, y) /* real and imaginary part, f32 or f64 */
-#define xt_polar(size, angle) xt_polar_at(XT_HERE, size, angle)
-#define xt_real(x) xt_real_at(XT_HERE, x)
-#define xt_imag(x) xt_imag_at(XT_HERE, x)
-#define xt_conj(x) xt_conj_at(XT_HERE, x)
-#define xt_angle(x) xt_angle_at(XT_HERE, x)
+#define xt_polar(size, angle) xt_polar_at(XT_HERE, size, angle) /* size e^(i angle), complex */
+#define xt_real(x) xt_real_at(XT_HERE, x) /* the real parts, [...] */
+#define xt_imag(x) xt_imag_at(XT_HERE, x) /* the imaginary parts, [...] */
+#define xt_conj(x) xt_conj_at(XT_HERE, x) /* with the imaginary parts negated */
+#define xt_angle(x) xt_angle_at(XT_HERE, x) /* atan2(imag, real), radians */
 #define xt_view_as_real(x) xt_view_as_real_at(XT_HERE, x) /* [...] complex -> [...,2] */
 #define xt_view_as_complex(x) xt_view_as_complex_at(XT_HERE, x) /* [...,2] -> [...] */
 XT_API xt_tensor xt_complex_at(const xt_src *src, xt_tensor x, xt_tensor y);
@@ -50,18 +50,22 @@ typedef struct XT_OPTIONS_ xt_fft_opts {
     int64_t s[XT_MAX_RANK] XT_ZERO;
 } xt_fft_opts;
 /* xt_fft(x, axis, .n, .norm) */
+/* along one axis: sum of x[n] e^(-2 pi i k n / N) */
 #define xt_fft(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_fft(x, axis, ...): axis is missing"), \
      XT_OPT2N_(xt_fft_at, xt_fft_opts, x, __VA_ARGS__, ))
 /* xt_ifft(x, axis, .n, .norm) */
+/* the way back from xt_fft, divided by N */
 #define xt_ifft(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_ifft(x, axis, ...): axis is missing"), \
      XT_OPT2N_(xt_ifft_at, xt_fft_opts, x, __VA_ARGS__, ))
 /* xt_rfft(x, axis, .n, .norm) */
+/* of real x: the N / 2 + 1 terms that tell the others */
 #define xt_rfft(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_rfft(x, axis, ...): axis is missing"), \
      XT_OPT2N_(xt_rfft_at, xt_fft_opts, x, __VA_ARGS__, ))
 /* xt_irfft(x, axis, .n, .norm) */
+/* the way back from xt_rfft, real */
 #define xt_irfft(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_irfft(x, axis, ...): axis is missing"), \
      XT_OPT2N_(xt_irfft_at, xt_fft_opts, x, __VA_ARGS__, ))
@@ -75,6 +79,7 @@ XT_API xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_op
 #define xt_fftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_fftn(x, axes, ...): axes is missing"), \
      XT_OPT2L_(xt_fftn_at, xt_fft_opts, x, __VA_ARGS__, ))
+/* the way back from xt_fftn */
 #define xt_ifftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_ifftn(x, axes, ...): axes is missing"), \
      XT_OPT2L_(xt_ifftn_at, xt_fft_opts, x, __VA_ARGS__, ))
@@ -82,6 +87,7 @@ XT_API xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_op
 #define xt_rfftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_rfftn(x, axes, ...): axes is missing"), \
      XT_OPT2L_(xt_rfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
+/* the way back from xt_rfftn, real */
 #define xt_irfftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_irfftn(x, axes, ...): axes is missing"), \
      XT_OPT2L_(xt_irfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
@@ -141,8 +147,9 @@ typedef struct XT_OPTIONS_ xt_stft_opts {
     (XT_GIVEN_(#__VA_ARGS__, "xt_stft(x, n_fft, ...): n_fft is missing"), \
      XT_OPT2N_(xt_stft_at, xt_stft_opts, x, __VA_ARGS__, ))
 XT_API xt_tensor xt_stft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_stft_opts o);
+/* frequency 0 moves to the middle of each axis */
 #define xt_fftshift(x, axes) xt_fftshift_at(XT_HERE, x, XT_AXES_OF_(axes))
-#define xt_ifftshift(x, axes) xt_ifftshift_at(XT_HERE, x, XT_AXES_OF_(axes))
+#define xt_ifftshift(x, axes) xt_ifftshift_at(XT_HERE, x, XT_AXES_OF_(axes)) /* the way back from xt_fftshift */
 XT_API xt_tensor xt_fftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 XT_API xt_tensor xt_ifftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
 XT_API xt_tensor xt_fftshift_at(const xt_src *src, xt_tensor x, xt_list axes);

@@ -169,7 +169,7 @@ typedef struct XT_OPTIONS_ xt_lrn_opts {
 XT_API xt_tensor xt_local_response_norm_at(const xt_src *src, xt_tensor x, int size, xt_lrn_opts o);
 
 /* --- Dropout: identity in eval mode; p in [0,1] is the share that becomes 0, the rest grows by 1/(1-p). --- */
-/* xt_dropout(m, x, p = 0.5) */
+/* Each element becomes 0 with probability p in training mode: xt_dropout(m, x, p = 0.5) */
 #define xt_dropout(m, ...) \
     (XT_GIVEN_(#__VA_ARGS__, "xt_dropout(m, x, ...): x is missing"), XT_DROPOUT_(m, __VA_ARGS__, 0.5, ))
 #define XT_DROPOUT_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_dropout_at(XT_HERE, m, x, XT_NUMBER_(p)))
@@ -180,10 +180,12 @@ XT_API xt_tensor xt_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, dou
     (XT_GIVEN_(#__VA_ARGS__, "xt_dropout1d(m, x, ...): x is missing"), XT_DROPOUT1D_(m, __VA_ARGS__, 0.5, ))
 #define XT_DROPOUT1D_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_channel_dropout_at(XT_HERE, 1, m, x, XT_NUMBER_(p)))
 /* xt_dropout2d(m, x, p = 0.5) */
+/* As xt_dropout, whole channels of [N,C,H,W]: xt_dropout2d(m, x, p = 0.5) */
 #define xt_dropout2d(m, ...) \
     (XT_GIVEN_(#__VA_ARGS__, "xt_dropout2d(m, x, ...): x is missing"), XT_DROPOUT2D_(m, __VA_ARGS__, 0.5, ))
 #define XT_DROPOUT2D_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_channel_dropout_at(XT_HERE, 2, m, x, XT_NUMBER_(p)))
 /* xt_dropout3d(m, x, p = 0.5) */
+/* As xt_dropout, whole channels of [N,C,D,H,W]: xt_dropout3d(m, x, p = 0.5) */
 #define xt_dropout3d(m, ...) \
     (XT_GIVEN_(#__VA_ARGS__, "xt_dropout3d(m, x, ...): x is missing"), XT_DROPOUT3D_(m, __VA_ARGS__, 0.5, ))
 #define XT_DROPOUT3D_(m, x, p, ...) (XT_LAST_(1, __VA_ARGS__), xt_channel_dropout_at(XT_HERE, 3, m, x, XT_NUMBER_(p)))
@@ -471,9 +473,12 @@ typedef struct xt_rnn_out {
     xt_tensor output; /* [T,B,hidden*directions], or batch first as x is */
     xt_tensor h, c; /* the last states, shaped as h0; c of an LSTM only */
 } xt_rnn_out;
-/* xt_lstm(m, "lstm", x, 128, .layers = 2).output */
+/* x [T,B,I] (.batch_first: [B,T,I]; or [T,I]) through `hidden` numbers of state a layer and direction: output
+ * [T,B,hidden*directions] and the last states. xt_rnn(m, "rnn", x, 128).output */
 #define xt_rnn(m, name, x, ...) XT_RNN_(XT_RNN_PLAIN, m, name, x, __VA_ARGS__, )
+/* As xt_rnn, by LSTM cells, with the states h and c: xt_lstm(m, "lstm", x, 128, .layers = 2).output */
 #define xt_lstm(m, name, x, ...) XT_RNN_(XT_RNN_LSTM, m, name, x, __VA_ARGS__, )
+/* As xt_rnn, by gated recurrent units: xt_gru(m, "gru", x, 128, .bidirectional = XT_ON).output */
 #define xt_gru(m, name, x, ...) XT_RNN_(XT_RNN_GRU, m, name, x, __VA_ARGS__, )
 #define XT_RNN_(kind, m, name, x, hidden, ...)                                                                     \
     xt_rnn_at(                                                                                                     \
@@ -522,7 +527,8 @@ struct xt_stages_ {
 #else
 #define XT_STAGES_(...) ((const xt_stage[XT_MAX_STAGES + 1]){__VA_ARGS__})
 #endif
-/* xt_sequential(m, "net", x, {fc1, NULL}, {relu, NULL}, {fc2, NULL}) */
+/* Stages one after the other, each a function and its user pointer, as a child of m:
+ * xt_sequential(m, "net", x, {fc1, NULL}, {relu, NULL}, {fc2, NULL}) */
 #define xt_sequential(m, name, x, ...) xt_sequential_at(XT_HERE, m, name, x, XT_STAGES_(__VA_ARGS__))
 /* `stages` ends at the first row without a function. */
 XT_API xt_tensor xt_sequential_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x,

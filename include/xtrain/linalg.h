@@ -29,7 +29,7 @@ XT_API xt_tensor xt_tensordot_at(const xt_src *src, xt_tensor x, xt_tensor y, xt
 #define xt_mv(x, y) xt_mv_at(XT_HERE, x, y) /* [n,k] [k] */
 #define xt_dot(x, y) xt_dot_at(XT_HERE, x, y) /* [n] [n] */
 #define xt_outer(x, y) xt_outer_at(XT_HERE, x, y) /* [n] [m] */
-#define xt_kron(x, y) xt_kron_at(XT_HERE, x, y)
+#define xt_kron(x, y) xt_kron_at(XT_HERE, x, y) /* Kronecker product: [a,b] and [c,d] give [a c,b d] */
 XT_API xt_tensor xt_mm_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_bmm_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_mv_at(const xt_src *src, xt_tensor x, xt_tensor y);
@@ -43,9 +43,11 @@ typedef struct XT_OPTIONS_ xt_addmm_opts {
     double alpha XT_IS(xt_addmm_opts, alpha), beta XT_IS(xt_addmm_opts, beta); /* beta c + alpha x y */
     bool no_input XT_ZERO; /* beta 0: c only says the shape */
 } xt_addmm_opts;
+/* beta c + alpha x y */
 #define xt_addmm(c, x, ...)                                           \
     (XT_GIVEN_(#__VA_ARGS__, "xt_addmm(c, x, y, ...): y is missing"), \
      XT_OPT3_(xt_addmm_at, xt_addmm_opts, c, x, __VA_ARGS__, ))
+/* beta c + alpha x y, batch by batch */
 #define xt_baddbmm(c, x, ...)                                           \
     (XT_GIVEN_(#__VA_ARGS__, "xt_baddbmm(c, x, y, ...): y is missing"), \
      XT_OPT3_(xt_baddbmm_at, xt_addmm_opts, c, x, __VA_ARGS__, ))
@@ -80,6 +82,7 @@ typedef struct XT_OPTIONS_ xt_triangular_opts {
     bool unit_diagonal XT_ZERO; /* its diagonal counts as ones and is not read */
     bool right XT_ZERO; /* x a = y instead of a x = y */
 } xt_triangular_opts;
+/* the x of a x = y for a triangular a */
 #define xt_triangular_solve(a, ...)                                           \
     (XT_GIVEN_(#__VA_ARGS__, "xt_triangular_solve(a, y, ...): y is missing"), \
      XT_OPT2_(xt_triangular_solve_at, xt_triangular_opts, a, __VA_ARGS__, ))
@@ -87,9 +90,10 @@ XT_API xt_tensor xt_triangular_solve_at(const xt_src *src, xt_tensor a, xt_tenso
 /* Of general matrices: with at most 64 rows by an elimination that is recorded step by step, beyond by LU, a custom
  * call (linalg.h); infinities or NaN where a matrix is singular. */
 #define xt_solve(a, y) xt_solve_at(XT_HERE, a, y) /* y [...,n,k] or [n] */
-#define xt_inverse(a) xt_inverse_at(XT_HERE, a)
-#define xt_det(a) xt_det_at(XT_HERE, a)
-#define xt_logdet(a) xt_logdet_at(XT_HERE, a)
+#define xt_inverse(a) xt_inverse_at(XT_HERE, a) /* of [...,n,n]; a singular one gives Inf or NaN */
+#define xt_det(a) xt_det_at(XT_HERE, a) /* of [...,n,n]: [...] */
+#define xt_logdet(a) xt_logdet_at(XT_HERE, a) /* ln det(a): NaN where it is negative */
+/* sign and ln |det(a)|, [...] each */
 #define xt_slogdet(a, out_sign, out_logabsdet) xt_slogdet_at(XT_HERE, a, out_sign, out_logabsdet)
 XT_API xt_tensor xt_solve_at(const xt_src *src, xt_tensor a, xt_tensor y);
 XT_API xt_tensor xt_inverse_at(const xt_src *src, xt_tensor a);
@@ -167,6 +171,7 @@ XT_API xt_tensor xt_scaled_dot_product_attention_at(const xt_src *src, xt_tensor
 /* lu [...,m,n]: U and, below the diagonal, L without its ones; rows i32 [...,m]: row i of L U is row rows[i] of a (not
  * LAPACK's list of exchanges, which PyTorch's pivots are) */
 #define xt_linalg_lu_factor(a, out_lu, out_rows) xt_linalg_lu_factor_at(XT_HERE, a, out_lu, out_rows)
+/* the factors P, L, U of what xt_lu gives */
 #define xt_linalg_lu_unpack(lu, rows, out_p, out_l, out_u) \
     xt_linalg_lu_unpack_at(XT_HERE, lu, rows, out_p, out_l, out_u)
 #define xt_linalg_lu_solve(lu, rows, y) xt_linalg_lu_solve_at(XT_HERE, lu, rows, y) /* a x = y [...,n,k] */
@@ -177,8 +182,9 @@ XT_API void xt_linalg_lu_unpack_at(const xt_src *src, xt_tensor lu, xt_tensor ro
 XT_API xt_tensor xt_linalg_lu_solve_at(const xt_src *src, xt_tensor lu, xt_tensor rows, xt_tensor y);
 
 /* --- Eigenvalues of any square matrix: complex values [...,n], in no order, and vectors of length 1 as columns --- */
+/* eigenvalues and eigenvectors of [...,n,n], complex */
 #define xt_linalg_eig(a, out_values, out_vectors) xt_linalg_eig_at(XT_HERE, a, out_values, out_vectors)
-#define xt_linalg_eigvals(a) xt_linalg_eigvals_at(XT_HERE, a)
+#define xt_linalg_eigvals(a) xt_linalg_eigvals_at(XT_HERE, a) /* the eigenvalues of [...,n,n], complex */
 XT_API void xt_linalg_eig_at(const xt_src *src, xt_tensor a, xt_tensor *out_values, xt_tensor *out_vectors);
 XT_API xt_tensor xt_linalg_eigvals_at(const xt_src *src, xt_tensor a);
 

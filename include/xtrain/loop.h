@@ -82,6 +82,8 @@ typedef struct XT_OPTIONS_ xt_while_opts {
     int64_t max_steps XT_IS(xt_while_opts, max_steps); /* -1: as many as it takes */
     void *user XT_ZERO; /* passed to both */
 } xt_while_opts;
+/* fn again and again while cond of the state holds, as described above: what the state is then.
+ * xt_while(cond, fn, n, state, out, .max_steps = 100) */
 #define xt_while(cond, fn, n, ...)                                                   \
     (XT_GIVEN_(#__VA_ARGS__, "xt_while(cond, fn, n, state, ...): state is missing"), \
      XT_WHILE_(cond, fn, n, __VA_ARGS__, ))

@@ -36,6 +36,7 @@ typedef struct XT_OPTIONS_ xt_class_loss_opts {
     /* of the classes; XT_AXIS_AUTO: found from the shapes (probabilities: 1) */
     int axis XT_IS(xt_class_loss_opts, axis);
 } xt_class_loss_opts;
+/* -log_probs[target], of log-probabilities */
 #define xt_nll_loss(log_probs, ...)                                                     \
     (XT_GIVEN_(#__VA_ARGS__, "xt_nll_loss(log_probs, labels, ...): labels is missing"), \
      XT_NLL_LOSS_(log_probs, __VA_ARGS__, ))
@@ -113,6 +114,7 @@ typedef struct XT_OPTIONS_ xt_smooth_l1_opts {
     xt_reduce reduction XT_ZERO;
     double beta XT_IS(xt_smooth_l1_opts, beta); /* below it the loss is d^2 / (2 beta), above |d| - beta/2 */
 } xt_smooth_l1_opts;
+/* (x - y)^2 / (2 beta) below beta, else |x - y| - beta / 2 */
 #define xt_smooth_l1_loss(x, ...) \
     (XT_GIVEN_(#__VA_ARGS__, "xt_smooth_l1_loss(x, y, ...): y is missing"), XT_SMOOTH_L1_LOSS_(x, __VA_ARGS__, ))
 #define XT_SMOOTH_L1_LOSS_(x, y, ...) xt_smooth_l1_loss_at(XT_HERE, x, y, XT_OPTS(xt_smooth_l1_opts, __VA_ARGS__))
@@ -124,6 +126,7 @@ typedef struct XT_OPTIONS_ xt_huber_opts {
     xt_reduce reduction XT_ZERO;
     double delta XT_IS(xt_huber_opts, delta); /* below it d^2 / 2, above delta (|d| - delta/2) */
 } xt_huber_opts;
+/* (x - y)^2 / 2 below delta, else delta (|x - y| - delta / 2) */
 #define xt_huber_loss(x, ...) \
     (XT_GIVEN_(#__VA_ARGS__, "xt_huber_loss(x, y, ...): y is missing"), XT_HUBER_LOSS_(x, __VA_ARGS__, ))
 #define XT_HUBER_LOSS_(x, y, ...) xt_huber_loss_at(XT_HERE, x, y, XT_OPTS(xt_huber_opts, __VA_ARGS__))
@@ -167,6 +170,7 @@ typedef struct XT_OPTIONS_ xt_poisson_nll_opts {
     xt_switch full XT_ZERO; /* adds Stirling's term for y > 1; default off */
     double eps XT_IS(xt_poisson_nll_opts, eps); /* keeps the logarithm from 0; with log_input off */
 } xt_poisson_nll_opts;
+/* e^x - y x, or x - y ln x where x is no logarithm */
 #define xt_poisson_nll_loss(x, ...) \
     (XT_GIVEN_(#__VA_ARGS__, "xt_poisson_nll_loss(x, y, ...): y is missing"), XT_POISSON_NLL_LOSS_(x, __VA_ARGS__, ))
 #define XT_POISSON_NLL_LOSS_(x, y, ...) xt_poisson_nll_loss_at(XT_HERE, x, y, XT_OPTS(xt_poisson_nll_opts, __VA_ARGS__))

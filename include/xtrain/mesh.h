@@ -133,7 +133,8 @@ static inline void xt_shard_params_lists_(const xt_src *src, xt_module *net, xt_
 /* xt_shard_at with a list of axes for each dim: xt_shard(t, mesh, "data", NULL) */
 #define xt_shard(t, ...) \
     (XT_GIVEN_(#__VA_ARGS__, "xt_shard(t, mesh, ...): mesh is missing"), XT_SHARD_(t, __VA_ARGS__, ))
-/* xt_shard_params(net, mesh, "fc*.weight", "tensor") */
+/* Divides the parameters whose names match over axes of the mesh, a dim each, from here on; NULL keeps a dim whole:
+ * xt_shard_params(net, mesh, "fc*.weight", "tensor") */
 #define xt_shard_params(net, mesh, ...)                                                       \
     (XT_GIVEN_(#__VA_ARGS__, "xt_shard_params(net, mesh, pattern, ...): pattern is missing"), \
      XT_SHARD_PARAMS_(net, mesh, __VA_ARGS__, ))

@@ -428,6 +428,7 @@ XT_API int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const 
 /* torch.nn.utils: the parameters in the module's order, one behind the other, [n]; gradients flow to them. Back: each
  * takes its part as its new value, from here on in this step and after it, as xt_assign does; false after an error. */
 #define xt_parameters_to_vector(m) xt_parameters_to_vector_at(XT_HERE, m)
+/* the way back: each parameter takes its part of v */
 #define xt_vector_to_parameters(v, m) xt_vector_to_parameters_at(XT_HERE, v, m)
 XT_API xt_tensor xt_parameters_to_vector_at(const xt_src *src, const xt_module *m);
 XT_API bool xt_vector_to_parameters_at(const xt_src *src, xt_tensor v, const xt_module *m);

@@ -86,7 +86,7 @@ extern "C" {
 #define xt_flipud(x) xt_flip(x, XT_AXES(0))
 #define xt_take_along_dim(x, index, axis) xt_take_along_axis(x, index, axis)
 #define xt_argwhere(x, size, out_count) xt_nonzero(x, size, out_count)
-/* xt_trapz(y, dx = 1, axis = -1) */
+/* The integral by trapezoids of samples dx apart: xt_trapz(y, dx = 1, axis = -1) */
 #define xt_trapz(...) XT_FILL2_(XT_TRAPZ_, 1, -1, __VA_ARGS__)
 #define XT_TRAPZ_(y, dx, axis, ...) \
     (XT_LAST_(0, __VA_ARGS__), xt_trapezoid_at(XT_HERE, y, XT_NUMBER_(dx), XT_NUMBER_(axis)))
@@ -104,6 +104,7 @@ extern "C" {
 #define xt_hfft(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_hfft(x, axis, ...): axis is missing"), \
      XT_OPT2N_(xt_hfft_at, xt_fft_opts, x, __VA_ARGS__, ))
+/* The way back from xt_hfft: xt_ihfft(x, axis, .n = 8) */
 #define xt_ihfft(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_ihfft(x, axis, ...): axis is missing"), \
      XT_OPT2N_(xt_ihfft_at, xt_fft_opts, x, __VA_ARGS__, ))
@@ -113,6 +114,7 @@ XT_API xt_tensor xt_ihfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_op
 #define xt_hfftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_hfftn(x, axes, ...): axes is missing"), \
      XT_OPT2L_(xt_hfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
+/* The way back from xt_hfftn: xt_ihfftn(x, axes) */
 #define xt_ihfftn(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_ihfftn(x, axes, ...): axes is missing"), \
      XT_OPT2L_(xt_ihfftn_at, xt_fft_opts, x, __VA_ARGS__, ))
@@ -124,13 +126,13 @@ XT_API xt_tensor xt_ihfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_f
 
 /* --- Of each element --- */
 #define xt_sgn(x) xt_sgn_at(XT_HERE, x) /* the sign; of a complex number x / |x| */
-#define xt_isreal(x) xt_isreal_at(XT_HERE, x)
+#define xt_isreal(x) xt_isreal_at(XT_HERE, x) /* bool: the imaginary part is 0 */
 #define xt_float_power(x, y) xt_float_power_at(XT_HERE, x, y) /* in f64 */
 #define xt_entr(x) xt_entr_at(XT_HERE, x) /* -x log(x) */
 #define xt_ndtr(x) xt_ndtr_at(XT_HERE, x) /* the normal distribution function */
 #define xt_log_ndtr(x) xt_log_ndtr_at(XT_HERE, x) /* its logarithm, exact far below 0 */
 #define xt_ndtri(x) xt_ndtri_at(XT_HERE, x) /* its inverse */
-#define xt_mvlgamma(x, p) xt_mvlgamma_at(XT_HERE, x, XT_NUMBER_(p))
+#define xt_mvlgamma(x, p) xt_mvlgamma_at(XT_HERE, x, XT_NUMBER_(p)) /* ln of the gamma function of p dims */
 /* slopes between lower and upper drawn for each element while training, their mean otherwise */
 /* xt_rrelu(x, lower = 1.0 / 8, upper = 1.0 / 3, training = false) */
 #define xt_rrelu(...) XT_FILL3_(XT_RRELU_, 1.0 / 8, 1.0 / 3, false, __VA_ARGS__)
@@ -149,8 +151,10 @@ XT_API xt_tensor xt_rrelu_at(const xt_src *src, xt_tensor x, double lower, doubl
 /* --- Along axes --- */
 /* both at once; either pointer may be NULL */
 #define xt_aminmax(x, axes, out_min, out_max) xt_aminmax_at(XT_HERE, x, XT_AXES_OF_(axes), out_min, out_max)
+/* variance and mean over the axes; the sum of squares is divided by n - correction */
 #define xt_var_mean(x, axes, correction, out_var, out_mean) \
     xt_var_mean_at(XT_HERE, x, XT_AXES_OF_(axes), XT_NUMBER_(correction), out_var, out_mean)
+/* the same with the root of the variance */
 #define xt_std_mean(x, axes, correction, out_std, out_mean) \
     xt_std_mean_at(XT_HERE, x, XT_AXES_OF_(axes), XT_NUMBER_(correction), out_std, out_mean)
 #define xt_msort(x) xt_msort_at(XT_HERE, x) /* sorted along the first axis */
@@ -186,7 +190,7 @@ XT_API xt_tensor xt_msort_at(const xt_src *src, xt_tensor x);
 #define xt_atleast_2d(x) xt_atleast_at(XT_HERE, x, 2)
 #define xt_atleast_3d(x) xt_atleast_at(XT_HERE, x, 3)
 #define xt_adjoint(x) xt_adjoint_at(XT_HERE, x) /* the last two axes swapped, conjugated */
-/* xt_diagflat(x, k = 0) */
+/* A matrix with all elements of x on diagonal k: xt_diagflat(x, k = 0) */
 #define xt_diagflat(...) XT_DIAGFLAT_(__VA_ARGS__, 0, )
 #define XT_DIAGFLAT_(x, k, ...) (XT_LAST_(1, __VA_ARGS__), xt_diagflat_at(XT_HERE, x, XT_NUMBER_(k)))
 #define xt_vander(x, n, increasing) \
@@ -228,6 +232,7 @@ XT_API void xt_frexp_at(const xt_src *src, xt_tensor x, xt_tensor *out_mantissa,
 #define xt_fake_quantize_per_tensor_affine(x, scale, zero_point, low, high)                                       \
     xt_fake_quantize_per_tensor_affine_at(XT_HERE, x, XT_NUMBER_(scale), XT_NUMBER_(zero_point), XT_NUMBER_(low), \
                                           XT_NUMBER_(high))
+/* the same with scale and zero_point of each slice of the axis */
 #define xt_fake_quantize_per_channel_affine(x, scale, zero_point, axis, low, high)                           \
     xt_fake_quantize_per_channel_affine_at(XT_HERE, x, scale, zero_point, XT_NUMBER_(axis), XT_NUMBER_(low), \
                                            XT_NUMBER_(high))
@@ -366,7 +371,7 @@ XT_API xt_tensor xt_istft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_i
 #define xt_chain_matmul(n, ...)                                                       \
     (XT_GIVEN_(#__VA_ARGS__, "xt_chain_matmul(n, tensors, ...): tensors is missing"), \
      xt_multi_dot_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
-/* xt_cholesky_inverse(l, upper = false) */
+/* The inverse of l l^T, from its factor l: xt_cholesky_inverse(l, upper = false) */
 #define xt_cholesky_inverse(...) XT_CHOLESKY_INVERSE_(__VA_ARGS__, false, )
 #define XT_CHOLESKY_INVERSE_(l, upper, ...) (XT_LAST_(1, __VA_ARGS__), xt_cholesky_inverse_at(XT_HERE, l, upper))
 /* xt_pinverse(a, rcond = -1), xt_matrix_rank(a, rcond = -1), which is i64: by svd; values up to rcond times the largest

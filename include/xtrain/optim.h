@@ -144,12 +144,15 @@ typedef struct XT_OPTIONS_ xt_adam_family_opts {
     xt_switch decoupled_weight_decay XT_ZERO; /* NAdam, RAdam: as AdamW; default off */
     xt_switch maximize XT_ZERO;
 } xt_adam_family_opts;
+/* Adam with the largest gradient seen, decayed, in place of the root of the second moment */
 #define xt_adamax(...) XT_ADAMAX_(__VA_ARGS__, )
 #define XT_ADAMAX_(net, ...) xt_adamax_opt(XT_HERE, net, XT_OPTS(xt_adam_family_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adamax_opt(const xt_src *src, xt_module *net, xt_adam_family_opts o);
+/* Adam with Nesterov momentum */
 #define xt_nadam(...) XT_NADAM_(__VA_ARGS__, )
 #define XT_NADAM_(net, ...) xt_nadam_opt(XT_HERE, net, XT_OPTS(xt_adam_family_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_nadam_opt(const xt_src *src, xt_module *net, xt_adam_family_opts o);
+/* Adam whose first steps go without the second moment, while its variance is unknown */
 #define xt_radam(...) XT_RADAM_(__VA_ARGS__, )
 #define XT_RADAM_(net, ...) xt_radam_opt(XT_HERE, net, XT_OPTS(xt_adam_family_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_radam_opt(const xt_src *src, xt_module *net, xt_adam_family_opts o);
@@ -310,7 +313,9 @@ typedef struct XT_OPTIONS_ xt_lbfgs_opts {
     int history_size XT_IS(xt_lbfgs_opts, history_size); /* changes of gradient that are kept: 2 vectors each */
     xt_line_search line_search XT_ZERO; /* default a fixed rate, lr */
 } xt_lbfgs_opts;
-#define xt_lbfgs(...) XT_LBFGS_(__VA_ARGS__, ) /* xt_lbfgs(net, .line_search = XT_STRONG_WOLFE) */
+/* The optimizer described above, whose steps are xt_optimizer_step_closure's: xt_lbfgs(net, .line_search =
+ * XT_STRONG_WOLFE) */
+#define xt_lbfgs(...) XT_LBFGS_(__VA_ARGS__, )
 #define XT_LBFGS_(net, ...) xt_lbfgs_opt(XT_HERE, net, XT_OPTS(xt_lbfgs_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_lbfgs_opt(const xt_src *src, xt_module *net, xt_lbfgs_opts o);
 /* xt_optimizer_step_closure, optimizer.step(closure): the function computes the loss, one element, and gives it;

@@ -15,6 +15,7 @@ extern "C" {
 #define xt_uniform(lo, hi, ...)                                                   \
     (XT_GIVEN_(#__VA_ARGS__, "xt_uniform(lo, hi, dtype, ...): dtype is missing"), \
      XT_DIMS2_(xt_uniform_at, lo, hi, __VA_ARGS__, 0))
+/* numbers of a normal distribution with this mean and std */
 #define xt_normal(mean, std, ...)                                                   \
     (XT_GIVEN_(#__VA_ARGS__, "xt_normal(mean, std, dtype, ...): dtype is missing"), \
      XT_DIMS2_(xt_normal_at, mean, std, __VA_ARGS__, 0))
@@ -22,6 +23,7 @@ extern "C" {
 #define xt_randint(lo, hi, ...)                                                   \
     (XT_GIVEN_(#__VA_ARGS__, "xt_randint(lo, hi, dtype, ...): dtype is missing"), \
      XT_DIMS2_(xt_randint_at, lo, hi, __VA_ARGS__, 0))
+/* numbers with the density rate e^(-rate x) */
 #define xt_exponential(rate, ...)                                                   \
     (XT_GIVEN_(#__VA_ARGS__, "xt_exponential(rate, dtype, ...): dtype is missing"), \
      XT_DIMS1_(xt_exponential_at, rate, __VA_ARGS__, 0))
@@ -33,8 +35,8 @@ extern "C" {
 #define XT_DIMS2_(f, a, b, dtype, ...) f(XT_HERE, XT_NUMBER_(a), XT_NUMBER_(b), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define XT_DIMS4_(f, a, b, c, d, dtype, ...) \
     f(XT_HERE, XT_NUMBER_(a), XT_NUMBER_(b), XT_NUMBER_(c), XT_NUMBER_(d), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
-#define xt_rand_like(x) xt_rand_like_at(XT_HERE, x)
-#define xt_randn_like(x) xt_randn_like_at(XT_HERE, x)
+#define xt_rand_like(x) xt_rand_like_at(XT_HERE, x) /* in [0,1), of x's dims and dtype */
+#define xt_randn_like(x) xt_randn_like_at(XT_HERE, x) /* standard normal, of x's dims and dtype */
 #define xt_randperm(n) xt_randperm_at(XT_HERE, XT_NUMBER_(n)) /* i64 [n] */
 /* 1 with the probability that stands there, else 0 */
 #define xt_bernoulli(p) xt_bernoulli_at(XT_HERE, p)

@@ -10,6 +10,7 @@ extern "C" {
 #endif
 
 /* --- Shapes --- */
+/* x[start, start + length) along the axis */
 #define xt_narrow(x, axis, start, length) \
     xt_narrow_at(XT_HERE, x, XT_NUMBER_(axis), XT_NUMBER_(start), XT_NUMBER_(length))
 #define xt_select(x, axis, index) \
@@ -23,6 +24,7 @@ XT_API xt_tensor xt_slice_step_at(const xt_src *src, xt_tensor x, int axis, int6
 /* x with part of it replaced, as x[..., start:stop:step, ...] = y and x[..., index, ...] = y do. */
 #define xt_slice_scatter(x, y, axis, start, stop, step) \
     xt_slice_scatter_at(XT_HERE, x, y, XT_NUMBER_(axis), XT_NUMBER_(start), XT_NUMBER_(stop), XT_NUMBER_(step))
+/* x with slice number index of the axis replaced */
 #define xt_select_scatter(x, y, axis, index) xt_select_scatter_at(XT_HERE, x, y, XT_NUMBER_(axis), XT_NUMBER_(index))
 XT_API xt_tensor xt_slice_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis, int64_t start, int64_t stop,
                                      int64_t step);
@@ -67,7 +69,7 @@ XT_API int xt_unbind_at(const xt_src *src, xt_tensor x, int axis, int max, xt_te
     xt_repeat_interleave_counts_at(XT_HERE, x, counts, XT_NUMBER_(axis), XT_NUMBER_(output_size))
 XT_API xt_tensor xt_repeat_interleave_counts_at(const xt_src *src, xt_tensor x, xt_tensor counts, int axis,
                                                 int64_t output_size);
-#define xt_flip(x, axes) xt_flip_at(XT_HERE, x, XT_AXES_OF_(axes))
+#define xt_flip(x, axes) xt_flip_at(XT_HERE, x, XT_AXES_OF_(axes)) /* the elements of the axes in reverse order */
 /* one shift and XT_ALL_AXES: over all elements in a row */
 #define xt_roll(x, shifts, axes) xt_roll_at(XT_HERE, x, XT_AXES_OF_(shifts), XT_AXES_OF_(axes))
 /* k quarter turns from axis a towards b */
@@ -82,6 +84,7 @@ XT_API xt_tensor xt_repeat_interleave_counts_at(const xt_src *src, xt_tensor x, 
     (XT_GIVEN_(#__VA_ARGS__, "xt_unflatten(x, axis, dims, ...): dims is missing"), \
      xt_unflatten_at(XT_HERE, x, XT_NUMBER_(axis), XT_DIMS_(__VA_ARGS__, 0)))
 #define xt_view_as(x, other) xt_view_as_at(XT_HERE, x, other) /* reshape to other's dims */
+/* repeated to other's dims, where its own are 1 or missing */
 #define xt_expand_as(x, other) xt_expand_as_at(XT_HERE, x, other)
 XT_API xt_tensor xt_stack_at(const xt_src *src, int n, const xt_tensor *tensors, int axis);
 XT_API xt_tensor xt_repeat_at(const xt_src *src, xt_tensor x, xt_list times);
@@ -179,7 +182,8 @@ typedef struct XT_OPTIONS_ xt_grid_opts {
 #define xt_grid_sample(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_grid_sample(x, grid, ...): grid is missing"), \
      XT_OPT2_(xt_grid_sample_at, xt_grid_opts, x, __VA_ARGS__, ))
-/* xt_affine_grid(theta, height, width, align_corners = false) */
+/* theta [N,2,3]: for each of height x width places of a picture where xt_grid_sample is to read, [N,height,width,2]:
+ * xt_affine_grid(theta, height, width, align_corners = false) */
 #define xt_affine_grid(theta, height, ...)                                                   \
     (XT_GIVEN_(#__VA_ARGS__, "xt_affine_grid(theta, height, width, ...): width is missing"), \
      XT_AFFINE_GRID_(theta, height, __VA_ARGS__, false, ))
@@ -189,10 +193,10 @@ XT_API xt_tensor xt_grid_sample_at(const xt_src *src, xt_tensor x, xt_tensor gri
 XT_API xt_tensor xt_affine_grid_at(const xt_src *src, xt_tensor theta, int64_t height, int64_t width,
                                    bool align_corners);
 /* Triangles and diagonals; k counts diagonals to the right of the main one. */
-/* xt_tril(x, k = 0) */
+/* The lower triangle of [...,n,m], 0 above it: xt_tril(x, k = 0) */
 #define xt_tril(...) XT_TRIL_(__VA_ARGS__, 0, )
 #define XT_TRIL_(x, k, ...) (XT_LAST_(1, __VA_ARGS__), xt_tril_at(XT_HERE, x, XT_NUMBER_(k)))
-/* xt_triu(x, k = 0) */
+/* The upper triangle of [...,n,m], 0 below it: xt_triu(x, k = 0) */
 #define xt_triu(...) XT_TRIU_(__VA_ARGS__, 0, )
 #define XT_TRIU_(x, k, ...) (XT_LAST_(1, __VA_ARGS__), xt_triu_at(XT_HERE, x, XT_NUMBER_(k)))
 /* xt_diag(x, k = 0): [n] -> [n,n]; [n,m] -> its diagonal */
@@ -212,7 +216,7 @@ XT_API xt_tensor xt_affine_grid_at(const xt_src *src, xt_tensor theta, int64_t h
     (XT_GIVEN_(#__VA_ARGS__, "xt_block_diag(n, tensors, ...): tensors is missing"), \
      xt_block_diag_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
 XT_API xt_tensor xt_block_diag_at(const xt_src *src, int n, const xt_tensor *tensors);
-#define xt_trace(x) xt_trace_at(XT_HERE, x)
+#define xt_trace(x) xt_trace_at(XT_HERE, x) /* [n,m]: the sum of the diagonal, a scalar */
 XT_API xt_tensor xt_tril_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_triu_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_diag_at(const xt_src *src, xt_tensor x, int64_t k);
@@ -233,6 +237,7 @@ XT_API xt_tensor xt_channel_shuffle_at(const xt_src *src, xt_tensor x, int64_t g
 #define XT_TRIL_INDICES_(rows, columns, k, ...) \
     (XT_LAST_(1, __VA_ARGS__), xt_tril_indices_at(XT_HERE, XT_NUMBER_(rows), XT_NUMBER_(columns), XT_NUMBER_(k)))
 /* xt_triu_indices(rows, columns, k = 0) */
+/* i64 [2,n]: rows and columns of the upper triangle */
 #define xt_triu_indices(rows, ...)                                                       \
     (XT_GIVEN_(#__VA_ARGS__, "xt_triu_indices(rows, columns, ...): columns is missing"), \
      XT_TRIU_INDICES_(rows, __VA_ARGS__, 0, ))
@@ -259,7 +264,7 @@ XT_API xt_tensor xt_triu_indices_at(const xt_src *src, int64_t rows, int64_t col
 #define XT_EYE_F32_(n) XT_EYE_(n, 0, XT_F32)
 #define XT_EYE_SQUARE_(n, dtype) XT_EYE_(n, 0, dtype)
 #define XT_EYE_(rows, columns, dtype) xt_eye_at(XT_HERE, XT_NUMBER_(rows), XT_NUMBER_(columns), XT_DTYPE_(dtype))
-#define xt_full_like(x, value) xt_full_like_at(XT_HERE, x, XT_NUMBER_(value))
+#define xt_full_like(x, value) xt_full_like_at(XT_HERE, x, XT_NUMBER_(value)) /* of x's dtype and dims, all `value` */
 #define xt_zeros_like(x) xt_full_like_at(XT_HERE, x, 0)
 #define xt_ones_like(x) xt_full_like_at(XT_HERE, x, 1)
 XT_API xt_tensor xt_range_at(const xt_src *src, double start, double stop, double step, xt_dtype dtype);
@@ -306,6 +311,8 @@ typedef struct XT_OPTIONS_ xt_scatter_opts {
     size_t struct_size XT_SIZE(xt_scatter_opts);
     bool exclude_self XT_ZERO; /* what x holds where updates go does not count */
 } xt_scatter_opts;
+/* As xt_scatter, but what comes to one place, and what x holds there, are put together as `how` says (xt_reduction):
+ * xt_scatter_reduce(x, 0, index, updates, XT_REDUCE_MEAN, .exclude_self = true) */
 #define xt_scatter_reduce(x, axis, index, updates, ...) XT_SCATTER_REDUCE_(x, axis, index, updates, __VA_ARGS__, )
 #define XT_SCATTER_REDUCE_(x, axis, index, updates, how, ...)                                       \
     xt_scatter_reduce_at(XT_HERE, x, XT_NUMBER_(axis), index, updates, XT_WORD_(xt_reduction, how), \
@@ -319,7 +326,9 @@ XT_API xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, 
      XT_INDEX_ADD_(x, axis, index, __VA_ARGS__, 1, ))
 #define XT_INDEX_ADD_(x, axis, index, updates, alpha, ...) \
     (XT_LAST_(1, __VA_ARGS__), xt_index_add_at(XT_HERE, x, XT_NUMBER_(axis), index, updates, XT_NUMBER_(alpha)))
+/* x with the slices of index replaced by those of source */
 #define xt_index_copy(x, axis, index, updates) xt_index_copy_at(XT_HERE, x, XT_NUMBER_(axis), index, updates)
+/* x with the slices of index all `value` */
 #define xt_index_fill(x, axis, index, value) xt_index_fill_at(XT_HERE, x, XT_NUMBER_(axis), index, XT_NUMBER_(value))
 /* Slices folded in as `how` says: xt_index_reduce(x, 0, index, updates, XT_REDUCE_PROD, .exclude_self = true);
  * PyTorch's include_self=False */

@@ -233,12 +233,14 @@ static inline xt_tensor xt_from_array_(const xt_src *src, xt_array_ x) {
 XT_API xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, int rank, const int64_t *dims);
 /* as xt_from_array, with the dims as an array [rank], of which some may be 0 */
 #define xt_from_data(data, dtype, rank, dims) xt_from_data_at(XT_HERE, data, XT_DTYPE_(dtype), XT_NUMBER_(rank), dims)
+/* all `value` */
 #define xt_full(value, ...) \
     (XT_GIVEN_(#__VA_ARGS__, "xt_full(value, dtype, ...): dtype is missing"), XT_FULL_(value, __VA_ARGS__, 0))
 #define XT_FULL_(value, dtype, ...) xt_full_at(XT_HERE, XT_NUMBER_(value), XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define XT_FILLED_(at, dtype, ...) at(XT_HERE, XT_DTYPE_(dtype), XT_DIMS_(__VA_ARGS__))
 #define xt_zeros(...) \
     (XT_GIVEN_(#__VA_ARGS__, "xt_zeros(dtype, dims...): dtype is missing"), XT_FILLED_(xt_zeros_at, __VA_ARGS__, 0))
+/* all 1 */
 #define xt_ones(...) \
     (XT_GIVEN_(#__VA_ARGS__, "xt_ones(dtype, dims...): dtype is missing"), XT_FILLED_(xt_ones_at, __VA_ARGS__, 0))
 XT_API xt_tensor xt_full_at(const xt_src *src, double value, xt_dtype dtype, const int64_t *dims);
@@ -330,47 +332,47 @@ extern "C" {
 
 /* --- Elementwise. Unary ops on integers promote to f32 where the result is no integer. --- */
 #define xt_abs(x) xt_abs_at(XT_HERE, x)
-#define xt_ceil(x) xt_ceil_at(XT_HERE, x)
-#define xt_cos(x) xt_cos_at(XT_HERE, x)
-#define xt_exp(x) xt_exp_at(XT_HERE, x)
-#define xt_expm1(x) xt_expm1_at(XT_HERE, x)
-#define xt_floor(x) xt_floor_at(XT_HERE, x)
+#define xt_ceil(x) xt_ceil_at(XT_HERE, x) /* up to a whole number */
+#define xt_cos(x) xt_cos_at(XT_HERE, x) /* x in radians */
+#define xt_exp(x) xt_exp_at(XT_HERE, x) /* e^x */
+#define xt_expm1(x) xt_expm1_at(XT_HERE, x) /* e^x - 1, exact near 0 */
+#define xt_floor(x) xt_floor_at(XT_HERE, x) /* down to a whole number */
 #define xt_log_e(x) xt_log_e_at(XT_HERE, x) /* natural logarithm (xt_log logs a metric) */
-#define xt_log1p(x) xt_log1p_at(XT_HERE, x)
-#define xt_sigmoid(x) xt_sigmoid_at(XT_HERE, x)
-#define xt_neg(x) xt_neg_at(XT_HERE, x)
-#define xt_relu(x) xt_relu_at(XT_HERE, x)
+#define xt_log1p(x) xt_log1p_at(XT_HERE, x) /* ln(1 + x), exact near 0 */
+#define xt_sigmoid(x) xt_sigmoid_at(XT_HERE, x) /* 1 / (1 + e^-x) */
+#define xt_neg(x) xt_neg_at(XT_HERE, x) /* -x */
+#define xt_relu(x) xt_relu_at(XT_HERE, x) /* the larger of x and 0 */
 #define xt_gelu(x) xt_gelu_at(XT_HERE, x) /* tanh form, as GPT-2 */
-#define xt_silu(x) xt_silu_at(XT_HERE, x)
+#define xt_silu(x) xt_silu_at(XT_HERE, x) /* x / (1 + e^-x) */
 #define xt_round(x) xt_round_at(XT_HERE, x) /* half to even */
-#define xt_rsqrt(x) xt_rsqrt_at(XT_HERE, x)
-#define xt_sign(x) xt_sign_at(XT_HERE, x)
-#define xt_sin(x) xt_sin_at(XT_HERE, x)
-#define xt_sqrt(x) xt_sqrt_at(XT_HERE, x)
-#define xt_tanh(x) xt_tanh_at(XT_HERE, x)
-#define xt_square(x) xt_square_at(XT_HERE, x)
-#define xt_logical_not(x) xt_logical_not_at(XT_HERE, x)
-#define xt_isfinite(x) xt_isfinite_at(XT_HERE, x)
+#define xt_rsqrt(x) xt_rsqrt_at(XT_HERE, x) /* 1 / sqrt(x) */
+#define xt_sign(x) xt_sign_at(XT_HERE, x) /* -1, 0 or 1; 0 of a NaN */
+#define xt_sin(x) xt_sin_at(XT_HERE, x) /* x in radians */
+#define xt_sqrt(x) xt_sqrt_at(XT_HERE, x) /* NaN below 0 */
+#define xt_tanh(x) xt_tanh_at(XT_HERE, x) /* (e^x - e^-x) / (e^x + e^-x) */
+#define xt_square(x) xt_square_at(XT_HERE, x) /* x x */
+#define xt_logical_not(x) xt_logical_not_at(XT_HERE, x) /* bool: x is 0 */
+#define xt_isfinite(x) xt_isfinite_at(XT_HERE, x) /* bool: neither Inf nor NaN */
 #define xt_detach(x) xt_detach_at(XT_HERE, x) /* the same value, no gradient through it */
 /* Of two: either may be a number. */
 #define xt_add(x, y) XT_TWO_(xt_add, x, y)
 /* xt_sub names a child module; xt_minus is the plain spelling */
 #define xt_sub_(x, y) XT_TWO_(xt_sub_, x, y)
 #define xt_minus(x, y) XT_TWO_(xt_sub_, x, y)
-#define xt_mul(x, y) XT_TWO_(xt_mul, x, y)
-#define xt_div(x, y) XT_TWO_(xt_div, x, y)
-#define xt_pow(x, y) XT_TWO_(xt_pow, x, y)
-#define xt_maximum(x, y) XT_TWO_(xt_maximum, x, y)
-#define xt_minimum(x, y) XT_TWO_(xt_minimum, x, y)
-#define xt_remainder(x, y) XT_TWO_(xt_remainder, x, y)
-#define xt_eq(x, y) XT_TWO_(xt_eq, x, y)
-#define xt_ne(x, y) XT_TWO_(xt_ne, x, y)
-#define xt_lt(x, y) XT_TWO_(xt_lt, x, y)
-#define xt_le(x, y) XT_TWO_(xt_le, x, y)
-#define xt_gt(x, y) XT_TWO_(xt_gt, x, y)
-#define xt_ge(x, y) XT_TWO_(xt_ge, x, y)
-#define xt_logical_and(x, y) xt_logical_and_at(XT_HERE, x, y)
-#define xt_logical_or(x, y) xt_logical_or_at(XT_HERE, x, y)
+#define xt_mul(x, y) XT_TWO_(xt_mul, x, y) /* x y, element by element */
+#define xt_div(x, y) XT_TWO_(xt_div, x, y) /* x / y; of integers a float, as in PyTorch */
+#define xt_pow(x, y) XT_TWO_(xt_pow, x, y) /* x^y */
+#define xt_maximum(x, y) XT_TWO_(xt_maximum, x, y) /* the larger; a NaN of either stays */
+#define xt_minimum(x, y) XT_TWO_(xt_minimum, x, y) /* the smaller; a NaN of either stays */
+#define xt_remainder(x, y) XT_TWO_(xt_remainder, x, y) /* x - y floor(x / y): the sign is y's */
+#define xt_eq(x, y) XT_TWO_(xt_eq, x, y) /* bool: x is y */
+#define xt_ne(x, y) XT_TWO_(xt_ne, x, y) /* bool: x is not y */
+#define xt_lt(x, y) XT_TWO_(xt_lt, x, y) /* bool: x < y */
+#define xt_le(x, y) XT_TWO_(xt_le, x, y) /* bool: x <= y */
+#define xt_gt(x, y) XT_TWO_(xt_gt, x, y) /* bool: x > y */
+#define xt_ge(x, y) XT_TWO_(xt_ge, x, y) /* bool: x >= y */
+#define xt_logical_and(x, y) xt_logical_and_at(XT_HERE, x, y) /* bool: both are not 0 */
+#define xt_logical_or(x, y) xt_logical_or_at(XT_HERE, x, y) /* bool: one of them is not 0 */
 /* Each is a function too, for function pointers and other languages: its line is found from the return address. */
 XT_API xt_tensor xt_abs_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor(xt_abs)(xt_tensor x);
@@ -486,6 +488,7 @@ XT_API xt_tensor xt_ge_of_scalar_at(const xt_src *src, double v, xt_tensor y);
 #define xt_add_scalar(x, v) xt_add_scalar_at(XT_HERE, x, XT_NUMBER_(v))
 #define xt_mul_scalar(x, v) xt_mul_scalar_at(XT_HERE, x, XT_NUMBER_(v))
 #define xt_pow_scalar(x, v) xt_pow_scalar_at(XT_HERE, x, XT_NUMBER_(v))
+/* x, but no less than lo and no more than hi */
 #define xt_clamp(x, lo, hi) xt_clamp_at(XT_HERE, x, XT_NUMBER_(lo), XT_NUMBER_(hi))
 XT_API xt_tensor xt_clamp_at(const xt_src *src, xt_tensor x, double lo, double hi);
 /* x where cond, else y; either or both may be numbers. Of two numbers: bool, else i64 of whole ones, else f32. */
@@ -544,7 +547,7 @@ extern "C" {
              : whole, xt_tensor            \
              : xt_where_of_scalar_at)
 #endif
-#define xt_cast(x, dtype) xt_cast_at(XT_HERE, x, XT_DTYPE_(dtype))
+#define xt_cast(x, dtype) xt_cast_at(XT_HERE, x, XT_DTYPE_(dtype)) /* to another dtype; x itself where it has it */
 XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 
 /* --- Shape ops. Axes may be negative. --- */
@@ -558,6 +561,7 @@ XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
     (XT_LAST_(0, __VA_ARGS__), xt_flatten_at(XT_HERE, x, XT_NUMBER_(from), XT_NUMBER_(to)))
 #define xt_transpose(x, a, b) xt_transpose_at(XT_HERE, x, XT_NUMBER_(a), XT_NUMBER_(b)) /* swaps two axes */
 /* xt_permute(x, 1, 0, 2) */
+/* axes in another order: dim i of the result is dim axes[i] */
 #define xt_permute(x, ...)                                                                  \
     (XT_CHECK_(sizeof(#__VA_ARGS__) > 1, "xt_permute(x, axes...): the axes are missing"),   \
      XT_CHECK_(!XT_IS_LIST_TEXT_(#__VA_ARGS__),                                             \
@@ -571,10 +575,11 @@ XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 #define xt_concat(n, ...)                                                                                        \
     (XT_GIVEN_(#__VA_ARGS__, "xt_concat(n, tensors, axis, ...): tensors is missing"), XT_NO_DTYPE_(__VA_ARGS__), \
      xt_concat_at(XT_HERE, XT_NUMBER_(n), __VA_ARGS__))
+/* repeated along dims of 1, and along new ones in front */
 #define xt_broadcast_to(x, ...)                                                 \
     (XT_GIVEN_(#__VA_ARGS__, "xt_broadcast_to(x, dims, ...): dims is missing"), \
      xt_broadcast_to_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0)))
-#define xt_unsqueeze(x, axis) xt_unsqueeze_at(XT_HERE, x, XT_NUMBER_(axis))
+#define xt_unsqueeze(x, axis) xt_unsqueeze_at(XT_HERE, x, XT_NUMBER_(axis)) /* with a dim of 1 there */
 /* xt_squeeze(x, axis): a dim of 1 goes, another stays; xt_squeeze(x): all of 1 go */
 #define xt_squeeze(...) XT_FILL_BY_(__VA_ARGS__, , , , XT_SQUEEZE_AXIS_, XT_SQUEEZE_ALL_, )(__VA_ARGS__)
 #define XT_SQUEEZE_AXIS_(x, axis) xt_squeeze_at(XT_HERE, x, XT_NUMBER_(axis))
@@ -598,7 +603,8 @@ XT_API xt_tensor xt_squeeze_all_at(const xt_src *src, xt_tensor x);
 #define XT_REDUCE_ALL_(all, axes, opts, x) all(XT_HERE, x)
 #define XT_REDUCE_AXES_(all, axes, opts, x, ...) XT_REDUCE_OVER_(axes, opts, x, __VA_ARGS__, )
 #define XT_REDUCE_OVER_(fn, opts, x, axes, ...) fn(XT_HERE, x, XT_AXES_OF_(axes), XT_OPTS(opts, __VA_ARGS__))
-#define xt_sum(...) XT_REDUCE_(xt_sum_at, xt_sum_axes_at, xt_reduce_opts, __VA_ARGS__)
+#define xt_sum(...) XT_REDUCE_(xt_sum_at, xt_sum_axes_at, xt_reduce_opts, __VA_ARGS__) /* of all elements, a scalar */
+/* of all elements, a scalar */
 #define xt_mean(...) XT_REDUCE_(xt_mean_at, xt_mean_axes_at, xt_reduce_opts, __VA_ARGS__)
 /* the values; where they stand: xt_max_with_index */
 #define xt_max(...) XT_REDUCE_(xt_max_at, xt_amax_axes_at, xt_reduce_opts, __VA_ARGS__)
@@ -627,9 +633,11 @@ XT_API xt_tensor xt_argmax_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_matmul_at(const xt_src *src, xt_tensor x, xt_tensor y);
 
 /* --- Softmax, lookups (losses.h has the losses) --- */
-#define xt_softmax(x, axis) xt_softmax_at(XT_HERE, x, XT_NUMBER_(axis))
+#define xt_softmax(x, axis) xt_softmax_at(XT_HERE, x, XT_NUMBER_(axis)) /* e^x / the sum of e^x along the axis */
+/* x - ln of the sum of e^x along the axis */
 #define xt_log_softmax(x, axis) xt_log_softmax_at(XT_HERE, x, XT_NUMBER_(axis))
 /* xt_one_hot(labels, classes, dtype = XT_I64) */
+/* [...] of integers: [...,classes] with a 1 at each */
 #define xt_one_hot(labels, ...)                                                       \
     (XT_GIVEN_(#__VA_ARGS__, "xt_one_hot(labels, classes, ...): classes is missing"), \
      XT_ONE_HOT_(labels, __VA_ARGS__, XT_I64, ))

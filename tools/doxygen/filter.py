@@ -213,8 +213,12 @@ class Headers:
                     self.options.setdefault(struct, []).append(i.name)
 
     def wordless(self, item):
-        """Whether nobody speaks of a function itself: it has its section's words alone, and no name of PyTorch's."""
-        return not self.doc(item, sections=False) and not pytorch().get(re.sub(SUFFIX, "", item.name))
+        """Whether nobody speaks of a function itself: it has its section's words alone, or an example of its call. A
+        name of PyTorch's is no word: it says where to look elsewhere."""
+        name = re.sub(SUFFIX, "", item.name)
+        example = re.compile(rf"{name}\((?:[^()]|\([^()]*\))*\)[.:]?\s*(?:PyTorch: .*)?$", re.S)
+        said = [t for t in self.doc(item, sections=False) if not example.match(str(t).strip())]
+        return not said
 
     def words_of(self, item):
         """Our names in a macro's text and in those of its private macros, in order."""
