@@ -762,6 +762,7 @@ typedef struct lazy_live { /* one live device buffer */
     lazy_role role;
     int64_t bytes, step; /* step of birth */
     const ir_type *type;
+    bool older; /* kept for a list that the program may have made (older.c): these are so many at most */
 } lazy_live;
 size_t lazy_live_buffers(lazy_live *out, size_t max); /* gives the number there are; any thread */
 /* grouped by line, path and role, largest first; gives the number of groups */
@@ -774,7 +775,7 @@ typedef struct lazy_group {
     src_id src, kept; /* kept: of one of them */
     uint32_t path;
     lazy_role role;
-    int64_t bytes, count;
+    int64_t bytes, count, older; /* older: of the count, those of lists */
 } lazy_group;
 size_t lazy_ledger_groups(lazy_group *out, size_t max); /* largest first; gives the number there are */
 

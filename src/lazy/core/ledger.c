@@ -44,6 +44,12 @@ void lazy_buf_kept(lazy_buf *b, src_id where, uint32_t which) {
     pthread_mutex_unlock(&lock);
 }
 
+void lazy_buf_older(lazy_buf *b) {
+    pthread_mutex_lock(&lock);
+    b->info.older = true;
+    pthread_mutex_unlock(&lock);
+}
+
 void lazy_buf_retain(lazy_buf *b) {
     if (b) atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
 }
@@ -77,7 +83,7 @@ typedef struct group {
     src_id src, kept; /* kept: of one member */
     uint32_t path;
     lazy_role role;
-    int64_t bytes, count;
+    int64_t bytes, count, older;
     const ir_type *type; /* of the largest member */
 } group;
 
@@ -100,10 +106,11 @@ static size_t grouped(group **out) {
             while (k < made && !(g[k].src == all[i].src && g[k].path == all[i].path && g[k].role == all[i].role &&
                                  g[k].type == all[i].type))
                 k++;
-            if (k == made) g[made++] = (group){all[i].src, 0, all[i].path, all[i].role, 0, 0, all[i].type};
+            if (k == made) g[made++] = (group){all[i].src, 0, all[i].path, all[i].role, 0, 0, 0, all[i].type};
             if (all[i].kept) g[k].kept = all[i].kept;
             g[k].bytes += all[i].bytes;
             g[k].count++;
+            g[k].older += all[i].older;
         }
         qsort(g, made, sizeof *g, by_bytes);
         *out = g;
@@ -196,7 +203,7 @@ size_t lazy_ledger_groups(lazy_group *out, size_t max) {
     group *g;
     size_t n = grouped(&g);
     for (size_t i = 0; i < n && i < max; i++)
-        out[i] = (lazy_group){g[i].src, g[i].kept, g[i].path, g[i].role, g[i].bytes, g[i].count};
+        out[i] = (lazy_group){g[i].src, g[i].kept, g[i].path, g[i].role, g[i].bytes, g[i].count, g[i].older};
     base_free(g);
     return n;
 }
