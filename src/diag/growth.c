@@ -91,7 +91,7 @@ static void sample_buffers(int64_t step, const lazy_group *g, size_t n) {
     for (size_t i = 0; i < n; i++) {
         line *l = line_of(&g[i]);
         if (!l) continue;
-        l->count += g[i].count - g[i].older;
+        l->count += g[i].count;
         l->kept = g[i].kept;
         l->bytes += g[i].bytes;
     }

@@ -762,7 +762,6 @@ typedef struct lazy_live { /* one live device buffer */
     lazy_role role;
     int64_t bytes, step; /* step of birth */
     const ir_type *type;
-    bool older; /* kept for a list that the program may have made (older.c): these are so many at most */
 } lazy_live;
 size_t lazy_live_buffers(lazy_live *out, size_t max); /* gives the number there are; any thread */
 /* grouped by line, path and role, largest first; gives the number of groups */
@@ -775,9 +774,9 @@ typedef struct lazy_group {
     src_id src, kept; /* kept: of one of them */
     uint32_t path;
     lazy_role role;
-    int64_t bytes, count, older; /* older: of the count, those of lists */
+    int64_t bytes, count;
 } lazy_group;
-size_t lazy_ledger_groups(lazy_group *out, size_t max); /* largest first; gives the number there are */
+size_t lazy_ledger_groups(lazy_group *out, size_t max); /* largest first, no older results; gives their number */
 
 bool lazy_rehearsing(void); /* first values of states need not be made: nobody reads them */
 

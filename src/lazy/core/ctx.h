@@ -26,6 +26,7 @@ typedef struct lazy_buf {
     lazy_live info;
     uint32_t which; /* of what its line gave the program in its step, from 0: lazy_call_number */
     const struct lazy_layout *layout; /* how it lies over the ranks (layout.h); NULL: whole on each */
+    bool older; /* of a slot that is one of ctx->older */
     struct lazy_buf *prev, *next;
 } lazy_buf;
 /* takes dev over */
@@ -33,7 +34,7 @@ lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role 
                        int64_t step);
 /* for reports; does nothing without a buffer or a place */
 void lazy_buf_kept(lazy_buf *b, src_id where, uint32_t which);
-void lazy_buf_older(lazy_buf *b); /* of a slot that is one of ctx->older */
+void lazy_buf_older(lazy_buf *b); /* no group of what may grow has it any more: these are so many at most */
 void lazy_buf_retain(lazy_buf *b);
 void lazy_buf_release(lazy_buf *b);
 

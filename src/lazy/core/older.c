@@ -3,9 +3,15 @@
  * each call and each boundary walks. Nothing but the program's own boundary ends them, and their number.
  *
  * An entry whose slot is dead, or was kept since, is passed over: the slot says by `older` whether it is one. */
+#include "lazy/core/older.h"
+
 #include "lazy/core/ctx.h"
 
-enum { MOST = 16384, MOST_BYTES_EACH = 4096 };
+enum {
+    MOST = 16384,
+    MOST_BYTES_EACH = 4096,
+    HOST_BYTES_EACH = 1024 /* of a slot, its buffer, and the device's */
+};
 static const int64_t MOST_BYTES = (int64_t)16 << 20;
 
 static void drop_oldest(lazy_ctx *c, src_id died) {
@@ -32,6 +38,11 @@ void lazy_older_add(lazy_ctx *c, uint32_t index, src_id died) {
     o->bytes += bytes;
     s->older = true;
     lazy_buf_older(s->buf);
+    /* Those that die next have not been looked at for long: what is needed for it is on its way by then. */
+    if (o->n < MOST) return;
+    __builtin_prefetch(&c->slots[o->ring[(o->first + 2) % MOST].t.slot]);
+    const lazy_slot *next = lazy_slot_of(c, o->ring[(o->first + 1) % MOST].t);
+    if (next) __builtin_prefetch(next->buf);
 }
 
 bool lazy_older_read(lazy_ctx *c, uint32_t index) {
@@ -46,4 +57,9 @@ void lazy_older_end(lazy_ctx *c, src_id died) {
 void lazy_older_deinit(lazy_ctx *c) {
     base_free(c->older.ring);
     base_free(c->older.read);
+}
+
+int64_t lazy_older_memory(void) {
+    const lazy_ctx *c = lazy_ctx_there();
+    return c ? (int64_t)c->older.n * HOST_BYTES_EACH : 0;
 }
