@@ -68,6 +68,7 @@ class Population:
                       "xt_no_grad_end();")
         read = r.choice(["xt_item(l);\n", "xt_log(\"l\", l);\n", ""])
         call = "(void)xt_call(st[1], batch(i));\n" if r.random() < 0.2 else ""
+        self.results = 1 if call else 0
         train = "for (int k = 0; k < %d; k++) {\nxt_tensor x = batch(i + k), l = %s;\nxt_zero_grad(o[k]);\n" \
             "xt_backward(l);\nxt_optimizer_step(o[k]);\n%s}\n" % (n, TASK.format(k="k"), read)
         self.text = "compile();\nfor (int i = 0; i < LATE; i++) {\n%s%sif (i %% %d == %d) {\nint w = %s;\n%s\n}\n" \
