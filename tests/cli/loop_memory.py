@@ -150,7 +150,8 @@ def lists():
         if not got.returncode and got.stdout == want.stdout and "epoch 4: " in got.stdout:
             continue
         bad += 1
-        print("seed %s: exit %d %s\n%s, kept: %s" % (p.seed, got.returncode, got.stderr[-600:], got.stdout, want.stdout))
+        print("seed %s: exit %d %s" % (p.seed, got.returncode, got.stderr[-600:]))
+        print("%s, kept: %s" % (got.stdout, want.stdout))
         print(p.write() if os.environ.get("LOOP_SHOW") else "", end="", flush=True)
 
 

@@ -404,7 +404,6 @@ void lazy_slot_free(lazy_ctx *c, uint32_t index, src_id died);
 void lazy_older_add(lazy_ctx *c, uint32_t index, src_id died);
 bool lazy_older_read(lazy_ctx *c, uint32_t index); /* the slot has a leaf, and may be one of theirs; false: no memory */
 void lazy_older_end(lazy_ctx *c, src_id died); /* all of them die */
-void lazy_older_deinit(lazy_ctx *c);
 bool lazy_was_finished(xt_tensor t); /* made by this thread before its xt_finish */
 void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what); /* reports a dead handle */
 /* a tensor of a failed op, without an error of its own */

@@ -54,11 +54,6 @@ void lazy_older_end(lazy_ctx *c, src_id died) {
     while (c->older.n) drop_oldest(c, died);
 }
 
-void lazy_older_deinit(lazy_ctx *c) {
-    base_free(c->older.ring);
-    base_free(c->older.read);
-}
-
 int64_t lazy_older_memory(void) {
     const lazy_ctx *c = lazy_ctx_there();
     return c ? (int64_t)c->older.n * HOST_BYTES_EACH : 0;

@@ -4,6 +4,6 @@
 
 #include <stdint.h>
 
-int64_t lazy_older_memory(void); /* of this thread's, about so many bytes of the process's own: bounded, and no growth */
+int64_t lazy_older_memory(void); /* of this thread's: about so many bytes of the process's own, no growth */
 
 #endif

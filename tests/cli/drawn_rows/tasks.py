@@ -131,7 +131,8 @@ class Lists:
         losses = "for (int i = 0; i < %d; i++) s += xt_item(u[i]);\n" % train if r.random() < 0.5 else ""
         first = "for (int i = 0; i < %d; i++) u[i] = list(xt_call(st[0], batch(i)));\n" % train
         drops = "if (marks) for (int i = 0; i < %d; i++) xt_drop(%s[i]);\n"
-        self.text = ("static xt_tensor u[100], v[1000];\nenum { n = %d };\nxt_tensor h = xt_keep(batch(2));\ncompile();\n"
+        self.text = ("static xt_tensor u[100], v[1000];\nenum { n = %d };\n"
+                     "xt_tensor h = xt_keep(batch(2));\ncompile();\n"
                      "for (int e = 0; e < %d; e++) {\ndouble s = 0;\nxt_tensor t = {0};\n%s"
                      "for (int i = 0; i < n; i++) {\nv[i] = list(xt_call(st[1], batch(i)));\n%s\n}\n"
                      "for (int i = 0; i < n; i++) {\n%s\n}\n%sif (t.slot) s += xt_item(t);\n%s%s"
@@ -148,7 +149,8 @@ class Endless:
     def __init__(self, seed):
         r, self.seed = random.Random("endless %d" % seed), "e%d" % seed
         call = "(void)xt_call(st[%d], %s);" % r.choice([(1, "x"), (2, "x, x"), (2, "y, y")])
-        self.text = ("compile();\nxt_tensor x = batch(1), y = xt_concat(2, XT_TENSORS(x, x), 0);\nfor (int i = 1; i <= 40000; i++) {\n%s\n"
+        self.text = ("compile();\nxt_tensor x = batch(1), y = xt_concat(2, XT_TENSORS(x, x), 0);\n"
+                     "for (int i = 1; i <= 40000; i++) {\n%s\n"
                      "if (i %% 20000 == 0) held();\n}" % call)
 
     def write(self):
