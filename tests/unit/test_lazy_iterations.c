@@ -376,6 +376,44 @@ static void calls_in_a_loop(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+static xt_tensor of_older; /* what a function takes from around it */
+static xt_tensor with_older(const xt_tensor *in, int n, void *user) {
+    (void)n, (void)user;
+    return xt_add(in[0], of_older);
+}
+
+/* Results that are no longer among the newest of their call are tensors as any: ops read them, in a compiled function
+ * too, again and again; xt_keep keeps them; gradients flow; the program's own boundary ends the others. */
+static void older_results(void **state) {
+    (void)state;
+    enum { N = 300 };
+    static xt_tensor v[N];
+    xt_step *f = xt_compile(scaled), *g = xt_compile(with_older);
+    xt_tensor x = xt_keep(batch(1)), y = xt_keep(batch(2));
+    double one = sum_of(x) + 0.5 * sum_of(y);
+    xt_mark_step();
+    int64_t tensors = xt_live_objects("tensor");
+    for (int i = 0; i < N; i++) v[i] = xt_call(f, x, y);
+    xt_keep(v[0]);
+    of_older = v[1];
+    for (int again = 0; again < 3; again++) {
+        assert_float_equal(sum_of(xt_add(v[1], v[2])), 2 * one, 1e-4);
+        assert_float_equal(sum_of(xt_call(g, v[3])), 2 * one, 1e-4);
+        for (int i = 0; i < 100; i++) (void)xt_call(f, x, y);
+    }
+    xt_requires_grad(v[5], true);
+    xt_backward(xt_sum(xt_square(v[5])));
+    assert_float_equal(sum_of(xt_grad(v[5])), 2 * one, 1e-4);
+    for (int i = 0; i < N; i++) assert_float_equal(sum_of(v[i]), one, 1e-4);
+    xt_mark_step();
+    assert_int_equal(xt_live_objects("tensor"), tensors + 1);
+    assert_float_equal(sum_of(v[0]), one, 1e-4);
+    assert_true(isnan(sum_of(v[1])));
+    assert_non_null(strstr(xt_status_message(xt_error()), "dead"));
+    xt_clear_error();
+    assert_int_equal(xt_finish(), 0);
+}
+
 /* --- where a boundary cannot be --- */
 typedef struct trained {
     xt_module *m;
@@ -438,6 +476,7 @@ int main(void) {
         cmocka_unit_test(gradients_through_all),
         cmocka_unit_test(optimizers_made_in_the_loop),
         cmocka_unit_test(calls_in_a_loop),
+        cmocka_unit_test(older_results),
         cmocka_unit_test(in_a_compiled_function),
         cmocka_unit_test(said_what_ends_it),
     };
