@@ -10,11 +10,11 @@
  * A call is a step of its own: it ends the step being recorded, as xt_mark_step does, and its own work is started when
  * it returns. It does not wait. Tensors that have their value (batches, xt_from_array, results of calls) stay alive
  * over it, and so does the result, until the loop's next boundary. A loop that has none needs none: from the 65th call
- * in a row at one place on, the arrays that the loop made in front of the last call there die, and results but the 64
- * newest, once the same line (come to by the same calls) has made another since; not what the loop has used since or
- * hands to this call, and not what was there before the loop or was made in front of an inner one. A longer list of
- * results is made with xt_keep. The boundary of the loop that follows (xt_next) is the
- * same boundary: a loop with xt_call counts the same steps, and draws the same random numbers, as one without.
+ * in a row at one place on, the arrays that the loop made in front of the last call there die, and results of over 4
+ * KiB but the 64 newest, once the same line (come to by the same calls) has made another; not what the loop has used
+ * since or hands to this call, nor what was there before the loop or was made in front of an inner one. Of smaller
+ * results 16,384 more live on, for an epoch to list and read behind its loop; longer lists take xt_keep. The loop's
+ * boundary (xt_next) is the same one: it counts the same steps, and draws the same random numbers, as without xt_call.
  *
  * `fn` is recorded again when something it depends on is different: an input's shape or dtype, train/eval mode,
  * xt_no_grad, autocast, which gradients exist, a kept tensor it used that was dropped. If that gives a new program it

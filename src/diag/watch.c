@@ -7,6 +7,8 @@
 #include <math.h>
 #include <pthread.h>
 
+#include "lazy/core/older.h"
+
 enum { REMEMBERED_STEP = 100, HISTORY_EVERY_NS = 1000000000 };
 
 static struct {
@@ -54,7 +56,7 @@ static void sample(int64_t step, bool growth, bool point) {
     n = lazy_ledger_groups(g, cap);
     if (n > cap) n = cap;
     int64_t rss = base_rss();
-    if (growth) diag_growth_sample(step, g, n, base_rss_own());
+    if (growth) diag_growth_sample(step, g, n, base_rss_own() - lazy_older_memory());
     if (b) {
         rows(b, step, g, n);
         if (point) history(b, step);

@@ -776,7 +776,7 @@ typedef struct lazy_group {
     lazy_role role;
     int64_t bytes, count;
 } lazy_group;
-size_t lazy_ledger_groups(lazy_group *out, size_t max); /* largest first; gives the number there are */
+size_t lazy_ledger_groups(lazy_group *out, size_t max); /* largest first, no older results; gives their number */
 
 bool lazy_rehearsing(void); /* first values of states need not be made: nobody reads them */
 

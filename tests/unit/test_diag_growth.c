@@ -50,6 +50,18 @@ static xt_tensor twice(const xt_tensor *in, int n, void *user) {
     return xt_add(in[0], in[0]);
 }
 
+/* Results that the program may have listed are so many at most, and no leak. */
+static void a_list(void **state) {
+    (void)state;
+    xt_step *f = xt_compile(twice);
+    xt_tensor x = xt_keep(numbers());
+    for (int i = 0; i < 20000; i++) (void)xt_call(f, x);
+    assert_int_equal(times("grow"), 0);
+    xt_step_free(f);
+    xt_drop(x);
+    assert_true(xt_mark_step());
+}
+
 /* Compiled anew for each call, a function has no loop of calls that could end what they leave. */
 static void an_unended_loop(void **state) {
     (void)state;
@@ -303,6 +315,7 @@ int main(void) {
     setenv("XT_MEMORY_LIMIT", "24M", 1); /* read when the device is opened */
     const struct CMUnitTest tests[] = {
         CASE(a_leak),
+        CASE(a_list),
         CASE(an_unended_loop),
         CASE(no_leak),
         CASE(programs),

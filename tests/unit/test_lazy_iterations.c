@@ -336,18 +336,25 @@ static double sum_of(xt_tensor t) {
     return xt_item(xt_sum(t));
 }
 
+static xt_tensor wide(int i) { /* 4.3 KiB */
+    float data[1100] = {0};
+    for (int j = 0; j < BATCH * IN; j++) data[j] = (float)((i * 31 + j * 17) % 23) * 0.1f - 1;
+    return xt_from_array(data, XT_F32, 1100);
+}
+
 /* What was there before the loop, what the outer loop has made by the same function, what is handed on, in each round
- * or in some, and results behind their call are alive; what nothing goes on with is not. */
+ * or in some, and results behind their call are alive; what nothing goes on with is not,
+ * where it is large: small results live on as they may be listed (tests/cli/loop_memory.py). */
 static void calls_in_a_loop(void **state) {
     (void)state;
     xt_step *f = xt_compile(scaled);
-    xt_tensor first = batch(3), hidden = batch(0), rare = batch(1);
+    xt_tensor first = wide(3), hidden = wide(0), rare = wide(1);
     double of_first = sum_of(first), of_hidden = sum_of(hidden), of_rare = sum_of(rare);
     int64_t buffers = 0;
     for (int i = 0; i < STEPS; i++) {
-        xt_tensor front = batch(i + 5), given = {0}, x = {0};
+        xt_tensor front = wide(i + 5), given = {0}, x = {0};
         for (int k = 0; k < 4; k++) {
-            x = batch(i + k);
+            x = wide(i + k);
             given = xt_call(f, x, x);
             hidden = xt_call(f, hidden, x);
             of_hidden += 0.5 * sum_of(x);
@@ -356,9 +363,9 @@ static void calls_in_a_loop(void **state) {
                 of_rare += 0.5 * sum_of(x);
             }
         }
-        assert_float_equal(sum_of(given), 1.5 * sum_of(batch(i + 3)), 1e-3);
-        assert_float_equal(sum_of(front), sum_of(batch(i + 5)), 1e-4);
-        assert_float_equal(sum_of(x), sum_of(batch(i + 3)), 1e-4);
+        assert_float_equal(sum_of(given), 1.5 * sum_of(wide(i + 3)), 1e-3);
+        assert_float_equal(sum_of(front), sum_of(wide(i + 5)), 1e-4);
+        assert_float_equal(sum_of(x), sum_of(wide(i + 3)), 1e-4);
         if (i == STEPS / 2) buffers = xt_live_objects("buffer");
     }
     assert_true(xt_live_objects("buffer") <= buffers + 8); /* less than one for each round */
@@ -366,6 +373,44 @@ static void calls_in_a_loop(void **state) {
     assert_float_equal(sum_of(hidden), of_hidden, 1e-2);
     assert_float_equal(sum_of(rare), of_rare, 1e-2);
     if (xt_error()) fail_msg("%s", xt_status_message(xt_error()));
+    assert_int_equal(xt_finish(), 0);
+}
+
+static xt_tensor of_older; /* what a function takes from around it */
+static xt_tensor with_older(const xt_tensor *in, int n, void *user) {
+    (void)n, (void)user;
+    return xt_add(in[0], of_older);
+}
+
+/* Results that are no longer among the newest of their call are tensors as any: ops read them, in a compiled function
+ * too, again and again; xt_keep keeps them; gradients flow; the program's own boundary ends the others. */
+static void older_results(void **state) {
+    (void)state;
+    enum { N = 300 };
+    static xt_tensor v[N];
+    xt_step *f = xt_compile(scaled), *g = xt_compile(with_older);
+    xt_tensor x = xt_keep(batch(1)), y = xt_keep(batch(2));
+    double one = sum_of(x) + 0.5 * sum_of(y);
+    xt_mark_step();
+    int64_t tensors = xt_live_objects("tensor");
+    for (int i = 0; i < N; i++) v[i] = xt_call(f, x, y);
+    xt_keep(v[0]);
+    of_older = v[1];
+    for (int again = 0; again < 3; again++) {
+        assert_float_equal(sum_of(xt_add(v[1], v[2])), 2 * one, 1e-4);
+        assert_float_equal(sum_of(xt_call(g, v[3])), 2 * one, 1e-4);
+        for (int i = 0; i < 100; i++) (void)xt_call(f, x, y);
+    }
+    xt_requires_grad(v[5], true);
+    xt_backward(xt_sum(xt_square(v[5])));
+    assert_float_equal(sum_of(xt_grad(v[5])), 2 * one, 1e-4);
+    for (int i = 0; i < N; i++) assert_float_equal(sum_of(v[i]), one, 1e-4);
+    xt_mark_step();
+    assert_int_equal(xt_live_objects("tensor"), tensors + 1);
+    assert_float_equal(sum_of(v[0]), one, 1e-4);
+    assert_true(isnan(sum_of(v[1])));
+    assert_non_null(strstr(xt_status_message(xt_error()), "dead"));
+    xt_clear_error();
     assert_int_equal(xt_finish(), 0);
 }
 
@@ -431,6 +476,7 @@ int main(void) {
         cmocka_unit_test(gradients_through_all),
         cmocka_unit_test(optimizers_made_in_the_loop),
         cmocka_unit_test(calls_in_a_loop),
+        cmocka_unit_test(older_results),
         cmocka_unit_test(in_a_compiled_function),
         cmocka_unit_test(said_what_ends_it),
     };

@@ -49,6 +49,8 @@ static void ctx_free(void *p) {
     base_free(c->slots);
     base_free(c->step_slots);
     base_free(c->persistent);
+    base_free(c->older.ring);
+    base_free(c->older.read);
     base_free(c->leaves);
     base_free(c->packs);
     base_free(c->requests);

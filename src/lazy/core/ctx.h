@@ -5,8 +5,8 @@
  *  1. slot.value, when not NULL, is a value of ctx->b.m, the module of this step; it is cleared at every boundary.
  *  2. slot.buf, when not NULL, is the value as of the last boundary; slot.leaf is the block argument that stands for it
  *     in this trace.
- *  3. A persistent slot (state or kept) is in ctx->persistent; every other live slot is in ctx->step_slots and dies at
- *     the boundary.
+ *  3. A persistent slot (state or kept) is in ctx->persistent; an older result of a compiled step is in ctx->older
+ *     (older.c); every other live slot is in ctx->step_slots and dies at the boundary.
  *  4. leaves[i] belongs to argument i of the trace's function. */
 #ifndef XT_SRC_LAZY_CTX_H
 #define XT_SRC_LAZY_CTX_H
@@ -26,6 +26,7 @@ typedef struct lazy_buf {
     lazy_live info;
     uint32_t which; /* of what its line gave the program in its step, from 0: lazy_call_number */
     const struct lazy_layout *layout; /* how it lies over the ranks (layout.h); NULL: whole on each */
+    bool older; /* of a slot that is one of ctx->older */
     struct lazy_buf *prev, *next;
 } lazy_buf;
 /* takes dev over */
@@ -33,6 +34,7 @@ lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role 
                        int64_t step);
 /* for reports; does nothing without a buffer or a place */
 void lazy_buf_kept(lazy_buf *b, src_id where, uint32_t which);
+void lazy_buf_older(lazy_buf *b); /* no group of what may grow has it any more: these are so many at most */
 void lazy_buf_retain(lazy_buf *b);
 void lazy_buf_release(lazy_buf *b);
 
@@ -80,6 +82,7 @@ typedef struct lazy_slot {
     int64_t step;
     call_path way; /* by which the program made it, looked at in loops of compiled steps alone; 0: not known */
     bool result; /* of xt_call */
+    bool older; /* and one of ctx->older */
     int64_t used; /* the last step whose program, or call of a compiled step, has had it as an input */
     struct { /* the two tensors that died here last, for messages */
         uint32_t generation;
@@ -228,6 +231,19 @@ typedef struct lazy_calls { /* of one line */
     uint32_t n;
 } lazy_calls;
 
+/* Results of compiled steps that no boundary of the program's has ended and that are not of the newest ones of their
+ * call: the program may have listed them. The oldest make room for others (older.c). */
+typedef struct lazy_older {
+    struct lazy_older_result {
+        xt_tensor t;
+        int64_t bytes;
+    } * ring;
+    size_t first, n;
+    int64_t bytes;
+    uint32_t *read; /* slots of theirs that stand for a value of this trace */
+    size_t n_read, cap_read;
+} lazy_older;
+
 typedef struct lazy_ctx {
     const lazy_guest *guests[LAZY_GUESTS];
     size_t n_guests;
@@ -240,6 +256,7 @@ typedef struct lazy_ctx {
     size_t n_step_slots, cap_step_slots;
     uint32_t *persistent;
     size_t n_persistent, cap_persistent;
+    lazy_older older;
 
     ir_builder b;
     ir_func *func;
@@ -382,6 +399,11 @@ xt_tensor lazy_slot_new(lazy_ctx *c, const ir_type *type, src_id src, lazy_slot 
 uint32_t lazy_call_number(lazy_ctx *c, src_id line);
 void lazy_slot_persist(lazy_ctx *c, xt_tensor t);
 void lazy_slot_free(lazy_ctx *c, uint32_t index, src_id died);
+/* --- older.c --- */
+/* Of a result that is in step_slots no more: it dies now, or when there are too many of them. */
+void lazy_older_add(lazy_ctx *c, uint32_t index, src_id died);
+bool lazy_older_read(lazy_ctx *c, uint32_t index); /* the slot has a leaf, and may be one of theirs; false: no memory */
+void lazy_older_end(lazy_ctx *c, src_id died); /* all of them die */
 bool lazy_was_finished(xt_tensor t); /* made by this thread before its xt_finish */
 void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what); /* reports a dead handle */
 /* a tensor of a failed op, without an error of its own */

@@ -7,7 +7,25 @@
 #include <stdlib.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static lazy_buf *head;
+static lazy_buf *head, *head_older;
+
+static void take_out(lazy_buf *b) {
+    lazy_buf **first = b->older ? &head_older : &head;
+    if (b->prev)
+        b->prev->next = b->next;
+    else
+        *first = b->next;
+    if (b->next) b->next->prev = b->prev;
+}
+
+static void put_in(lazy_buf *b, bool older) {
+    lazy_buf **first = older ? &head_older : &head;
+    b->older = older;
+    b->prev = NULL;
+    b->next = *first;
+    if (*first) (*first)->prev = b;
+    *first = b;
+}
 
 const char *lazy_role_name(lazy_role r) {
     static const char *const names[LAZY_ROLE_COUNT] = {"activation", "parameter", "state", "optimizer",
@@ -29,9 +47,7 @@ lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role 
     pthread_mutex_lock(&lock);
     counter_add(COUNTER_buffers_made, 1);
     counter_add(COUNTER_buffer_bytes_made, b->info.bytes);
-    b->next = head;
-    if (head) head->prev = b;
-    head = b;
+    put_in(b, false);
     pthread_mutex_unlock(&lock);
     return b;
 }
@@ -41,6 +57,15 @@ void lazy_buf_kept(lazy_buf *b, src_id where, uint32_t which) {
     pthread_mutex_lock(&lock);
     b->info.kept = where;
     b->which = which;
+    take_out(b);
+    put_in(b, false);
+    pthread_mutex_unlock(&lock);
+}
+
+void lazy_buf_older(lazy_buf *b) {
+    pthread_mutex_lock(&lock);
+    take_out(b);
+    put_in(b, true);
     pthread_mutex_unlock(&lock);
 }
 
@@ -51,26 +76,27 @@ void lazy_buf_retain(lazy_buf *b) {
 void lazy_buf_release(lazy_buf *b) {
     if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
     pthread_mutex_lock(&lock);
-    if (b->prev)
-        b->prev->next = b->next;
-    else
-        head = b->next;
-    if (b->next) b->next->prev = b->prev;
+    take_out(b);
     pthread_mutex_unlock(&lock);
     device_buffer_release(b->dev);
     base_free(b);
 }
 
-size_t lazy_live_buffers(lazy_live *out, size_t max) {
+static size_t list(lazy_live *out, size_t max, bool with_older) {
     size_t n = 0;
     pthread_mutex_lock(&lock);
-    for (lazy_buf *b = head; b; b = b->next) {
-        if (device_buffer_deleted(b->dev)) continue; /* donated: the output that took it over is counted */
-        if (n < max) out[n] = b->info;
-        n++;
-    }
+    for (int older = 0; older <= with_older; older++)
+        for (lazy_buf *b = older ? head_older : head; b; b = b->next) {
+            if (device_buffer_deleted(b->dev)) continue; /* donated: the output that took it over is counted */
+            if (n < max) out[n] = b->info;
+            n++;
+        }
     pthread_mutex_unlock(&lock);
     return n;
+}
+
+size_t lazy_live_buffers(lazy_live *out, size_t max) {
+    return list(out, max, true);
 }
 
 typedef struct group {
@@ -87,13 +113,13 @@ static int by_bytes(const void *a, const void *b) {
 }
 
 /* Live buffers by line, path and role, largest first; base_free the result. */
-static size_t grouped(group **out) {
+static size_t grouped(group **out, bool with_older) {
     *out = NULL;
-    size_t n = lazy_live_buffers(NULL, 0), made = 0;
+    size_t n = list(NULL, 0, with_older), made = 0;
     lazy_live *all = base_malloc((n + 1) * sizeof *all);
     group *g = base_malloc((n + 1) * sizeof *g);
     if (all && g) {
-        size_t got = lazy_live_buffers(all, n);
+        size_t got = list(all, n, with_older);
         if (got < n) n = got;
         for (size_t i = 0; i < n; i++) {
             size_t k = 0;
@@ -115,7 +141,7 @@ static size_t grouped(group **out) {
 
 int lazy_ledger_rows(xt_memory_row *rows, int max) {
     group *g;
-    size_t n = grouped(&g);
+    size_t n = grouped(&g, true);
     for (size_t i = 0; i < n && (int)i < max; i++) {
         const xt_src *at = src_get(g[i].src);
         rows[i] = (xt_memory_row){.file = at->file,
@@ -138,7 +164,7 @@ static struct {
 
 void lazy_ledger_remember(int64_t step) {
     group *g;
-    size_t n = grouped(&g);
+    size_t n = grouped(&g, true);
     pthread_mutex_lock(&lock);
     base_free(early.rows);
     early.rows = g;
@@ -183,7 +209,7 @@ static void append_growth(str *out, const group *g, size_t n, int rows) {
 
 void lazy_append_ledger(str *out, int rows) {
     group *g;
-    size_t n = grouped(&g);
+    size_t n = grouped(&g, true);
     int64_t total = 0;
     for (size_t i = 0; i < n; i++) total += g[i].bytes;
     str_printf(out, "\nlive device buffers: %.2f MiB, the largest by line:", (double)total / 1048576);
@@ -194,7 +220,7 @@ void lazy_append_ledger(str *out, int rows) {
 
 size_t lazy_ledger_groups(lazy_group *out, size_t max) {
     group *g;
-    size_t n = grouped(&g);
+    size_t n = grouped(&g, false);
     for (size_t i = 0; i < n && i < max; i++)
         out[i] = (lazy_group){g[i].src, g[i].kept, g[i].path, g[i].role, g[i].bytes, g[i].count};
     base_free(g);

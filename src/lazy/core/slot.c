@@ -47,6 +47,7 @@ void lazy_slot_persist(lazy_ctx *c, xt_tensor t) {
         return;
     }
     s->persistent = true;
+    s->older = false;
 }
 
 void lazy_host_drop(lazy_slot *s) {

@@ -172,6 +172,10 @@ ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t index) {
     s->leaf = lazy_new_leaf(
         c, s->type,
         (lazy_leaf){.buf = s->buf, .pack = -1, .slot = index, .generation = s->generation, .layout = s->layout});
+    if (s->leaf && !lazy_older_read(c, index)) {
+        s->leaf = NULL;
+        lazy_fail(status_oom(sizeof index, "an argument of the step"));
+    }
     if (s->leaf && s->requires_grad) s->leaf->user |= LAZY_V_GRAD;
     return s->leaf;
 }

@@ -304,6 +304,11 @@ static void outlive(const lazy_ctx *c, lazy_slot *s) {
     s->value = s->leaf = NULL;
 }
 
+/* What a program may have listed goes on over what is no end of a step to it. */
+static bool ends_lists(lazy_cause cause) {
+    return cause == LAZY_STEP_END || cause == LAZY_LOADER || cause == LAZY_MARK_STEP || cause == LAZY_WAIT;
+}
+
 /* A slot is listed twice where a handle that had it died before the boundary and another got it. */
 static void end_step(lazy_ctx *c, src_id at, size_t n_kept) {
     size_t n = 0, listed = 0;
@@ -324,6 +329,11 @@ static void end_step(lazy_ctx *c, src_id at, size_t n_kept) {
         s->outlives_step = false;
     }
     c->n_step_slots = n;
+    for (size_t i = 0; i < c->older.n_read; i++) {
+        lazy_slot *s = &c->slots[c->older.read[i]];
+        if (s->live && s->older) outlive(c, s);
+    }
+    c->older.n_read = 0;
     for (size_t k = 0; k < c->n_persistent; k++) {
         lazy_slot *s = &c->slots[c->persistent[k]];
         outlive(c, s);
@@ -448,6 +458,7 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t n_ke
     /* nobody goes on with what a build recorded */
     if (c->b.block->first && cause != LAZY_BUILD) lazy_detach_step(c, cause, src_intern(src));
     end_step(c, src_intern(src), n_kept);
+    if (n_kept == 0 && ends_lists(cause)) lazy_older_end(c, src_intern(src));
     c->n_done = c->n_done_users = 0;
     bool ok = c->error == NULL;
     xt_status s = lazy_new_trace(c);

@@ -328,6 +328,7 @@ static xt_status cut_again(lazy_ctx *c, const xt_src *src, const char *what, xt_
     lazy_slot *s = lazy_slot_of(c, t);
     if (!v) return expired(c, src, what, s);
     XT_TRY(value_again(c, src, what, e, v));
+    if (!lazy_older_read(c, t.slot)) return status_oom(sizeof t.slot, "a tensor of an ended step");
     lazy_slot_of(c, t)->leaf = v->again;
     return NULL;
 }

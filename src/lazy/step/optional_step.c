@@ -135,6 +135,8 @@ bool optional_list_tensors(lazy_ctx *c, optional_registry *k) {
             !VEC_PUSH(k->tensors, k->n_tensors, k->cap_tensors, c->step_slots[i]))
             return false;
     }
+    for (size_t i = 0; i < c->older.n_read; i++)
+        if (!VEC_PUSH(k->tensors, k->n_tensors, k->cap_tensors, c->older.read[i])) return false;
     return true;
 }
 

@@ -87,7 +87,7 @@ typedef struct lazy_plan {
 void lazy_watch_ways(lazy_ctx *c); /* lazy_way_here tells from now on */
 /* Where a compiled step is called, and since the program's last boundary: how often, and the step of its first call and
  * of its last ones there. */
-enum { LAZY_LISTED = 64 }; /* so many results of one call a loop may list */
+enum { LAZY_LISTED = 64 }; /* so many results of one call a loop may list, of any size (older.c: small ones) */
 typedef struct lazy_called_at {
     src_id line;
     call_path way; /* 0: not known, which is like any */

@@ -140,7 +140,7 @@ static bool is_unended(const lazy_ctx *c, const lazy_called_at *p) {
     return p->calls > LAZY_LISTED && !in_step_of_loop(c);
 }
 
-/* Arrays are of one iteration; results may be listed, the newest of them. */
+/* Arrays are of one iteration; results may be listed: the newest stay where they are, small ones live on as older. */
 static void end_iteration_before(lazy_ctx *c, const lazy_called_at *p, src_id line) {
     size_t left = 0;
     int64_t listed = p->newest[p->calls % LAZY_LISTED];
@@ -149,7 +149,10 @@ static void end_iteration_before(lazy_ctx *c, const lazy_called_at *p, src_id li
         const lazy_slot *s = &c->slots[index];
         int64_t since = s->result ? listed : p->last;
         bool of_loop = may_die(s) && s->step > p->first && s->step < since && s->used <= p->last;
-        if (of_loop && is_made_anew(c, s, p->last))
+        bool dies = of_loop && is_made_anew(c, s, p->last);
+        if (dies && s->result)
+            lazy_older_add(c, index, line);
+        else if (dies)
             lazy_slot_free(c, index, line);
         else if (s->live)
             c->step_slots[left++] = index;

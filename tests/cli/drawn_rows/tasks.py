@@ -1,5 +1,5 @@
 """Loops each of whose iterations makes optimizers of its own (tasks, cycles, searches), and loops of calls of compiled
-steps: what they hold alive (loop_memory.py, in whose C they are written)."""
+steps: what they hold alive, and what can be read behind them (loop_memory.py, in whose C they are written)."""
 import random
 
 TASK = "xt_mse_loss(xt_forward(m[{k}], x), x)"
@@ -68,6 +68,7 @@ class Population:
                       "xt_no_grad_end();")
         read = r.choice(["xt_item(l);\n", "xt_log(\"l\", l);\n", ""])
         call = "(void)xt_call(st[1], batch(i));\n" if r.random() < 0.2 else ""
+        self.results = 1 if call else 0
         train = "for (int k = 0; k < %d; k++) {\nxt_tensor x = batch(i + k), l = %s;\nxt_zero_grad(o[k]);\n" \
             "xt_backward(l);\nxt_optimizer_step(o[k]);\n%s}\n" % (n, TASK.format(k="k"), read)
         self.text = "compile();\nfor (int i = 0; i < LATE; i++) {\n%s%sif (i %% %d == %d) {\nint w = %s;\n%s\n}\n" \
@@ -89,9 +90,11 @@ class Calls:
     def __init__(self, seed):
         r, self.seed = random.Random("calls %d" % seed), "c%d" % seed
         inner = r.choice(["", "", "for (int k = 0; k < 3; k++) "])
+        self.results = 3 if inner else 1  # of an iteration, at most: older ones live on as results that may be listed
         given = r.choice(["x", "batch(i)", "xt_mul_scalar(x, 0.5)", "xt_detach(x)"])
         body = inner + "a = xt_call(st[0], %s);\n" % given
         if r.random() < 0.4:
+            self.results += 1
             body += r.choice(["", "if (i % 5 == 0) "]) + "e = xt_call(st[1], %s);\n" % r.choice(["x", "batch(i + 1)"])
         head = "xt_tensor x = batch(i);\n"
         if r.random() < 0.3:
@@ -99,10 +102,56 @@ class Calls:
             body += "xt_item(xt_mean(f));\n"
         behind = r.choice(self.BEHIND)
         if r.random() < 0.3:
+            self.results += 1
             body += "h = xt_call(st[2], h, x);\n"
         anew = r.choice(["", "", "", "compile();\n", "for (int k = 0; k < 3; k++) xt_step_free(st[k]);\ncompile();\n"])
         self.text = ("xt_tensor a = {0}, e = batch(1), h = batch(2);\ncompile();\nmarks = 0; /* of h and e, too */\n"
                      "for (int i = 0; i < LATE; i++) {\n%s%s%s%s\nend(i);\n}" % (anew, head, body, behind))
+
+    def write(self):
+        return "static void loop_%s(void) {\n%s\n}\n" % (self.seed, self.text)
+
+
+class Lists:
+    """Results of a compiled step that an epoch collects in an array and reads behind its loop, 10 to 1,000 of them, for
+    several epochs; other steps are called before the loop, in it or behind it, and losses of training are collected,
+    too. With `marks` each result is kept until it has been read: what is read must be the same."""
+
+    READ = ["s += xt_item(v[i]);", "s += xt_item(v[n - 1 - i]);", "s += xt_item(xt_mul_scalar(v[i], 2));",
+            "t = i ? xt_add(t, v[i]) : v[i];", "t = xt_call(st[2], i ? t : v[i], v[i]);"]
+
+    def __init__(self, seed):
+        r, self.seed = random.Random("lists %d" % seed), "l%d" % seed
+        n = [10, 65, 66, 200, 1000][seed % 5]
+        read = r.choice(self.READ[:3] if n == 1000 else self.READ)
+        between = r.choice(["", "", "(void)xt_call(st[2], batch(i), batch(i + 1));", "h = xt_call(st[2], h, batch(i));",
+                            "if (i % 7 == 3) (void)xt_call(st[0], batch(i));", "xt_log(\"v\", v[i]);",
+                            "xt_item(xt_mean(batch(i)));"])
+        train = r.choice([0, 5, 100])
+        losses = "for (int i = 0; i < %d; i++) s += xt_item(u[i]);\n" % train if r.random() < 0.5 else ""
+        first = "for (int i = 0; i < %d; i++) u[i] = list(xt_call(st[0], batch(i)));\n" % train
+        drops = "if (marks) for (int i = 0; i < %d; i++) xt_drop(%s[i]);\n"
+        self.text = ("static xt_tensor u[100], v[1000];\nenum { n = %d };\n"
+                     "xt_tensor h = xt_keep(batch(2));\ncompile();\n"
+                     "for (int e = 0; e < %d; e++) {\ndouble s = 0;\nxt_tensor t = {0};\n%s"
+                     "for (int i = 0; i < n; i++) {\nv[i] = list(xt_call(st[1], batch(i)));\n%s\n}\n"
+                     "for (int i = 0; i < n; i++) {\n%s\n}\n%sif (t.slot) s += xt_item(t);\n%s%s"
+                     "printf(\"epoch %%d: %%.9g\\n\", e, s);\n}" % (
+                         n, 12 if n < 100 else 5, first, between, read, losses, drops % (train, "u"), drops % (n, "v")))
+
+    def write(self):
+        return "static void loop_%s(void) {\n%s\n}\n" % (self.seed, self.text)
+
+
+class Endless:
+    """Calls without end whose results nobody reads: some live on, as many as there are at most."""
+
+    def __init__(self, seed):
+        r, self.seed = random.Random("endless %d" % seed), "e%d" % seed
+        call = "(void)xt_call(st[%d], %s);" % r.choice([(1, "x"), (2, "x, x"), (2, "y, y")])
+        self.text = ("compile();\nxt_tensor x = batch(1), y = xt_concat(2, XT_TENSORS(x, x), 0);\n"
+                     "for (int i = 1; i <= 40000; i++) {\n%s\n"
+                     "if (i %% 20000 == 0) held();\n}" % call)
 
     def write(self):
         return "static void loop_%s(void) {\n%s\n}\n" % (self.seed, self.text)
