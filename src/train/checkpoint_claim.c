@@ -20,10 +20,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static claim *claims;
 static size_t n_claims, cap_claims;
 
-static bool is_still(int folder, const char *name, int fd) {
+typedef enum named { NAMED_NOT, NAMED_STILL, NAMED_UNKNOWN } named; /* unknown: it cannot be looked at */
+
+static named is_named(int folder, const char *name, int fd) {
     struct stat a, b;
-    return fstat(fd, &a) == 0 && fstatat(folder, name, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
+    if (fstat(fd, &a) != 0) return NAMED_UNKNOWN;
+    if (fstatat(folder, name, &b, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT ? NAMED_NOT : NAMED_UNKNOWN;
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino ? NAMED_STILL : NAMED_NOT;
 }
 
 /* False: another process has it. *out_fd -1: there is no lock to be had here. */
@@ -33,7 +36,7 @@ static bool take(const char *file, int *out_fd) {
         if (fd < 0) return true;
         bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
         bool theirs = !locked && errno == EWOULDBLOCK;
-        if (locked && is_still(AT_FDCWD, file, fd)) return true;
+        if (locked && is_named(AT_FDCWD, file, fd) != NAMED_NOT) return true;
         close(fd);
         *out_fd = -1;
         if (!locked) return !theirs;
@@ -96,6 +99,7 @@ void checkpoint_claim_sweep(int folder, const char *name) {
     if (fd < 0) return;
     struct stat st;
     bool empty = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0;
-    if (empty && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_still(folder, name, fd)) unlinkat(folder, name, 0);
+    if (empty && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_named(folder, name, fd) == NAMED_STILL)
+        unlinkat(folder, name, 0);
     close(fd);
 }
