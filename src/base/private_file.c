@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 /* O_NONBLOCK: opening a FIFO that nobody writes would wait for good. On a regular file it has no effect. */
-int file_open_regular(int folder, const char *name, struct stat *out) {
+static int open_regular(int folder, const char *name, int flags, struct stat *out) {
     struct stat st;
     file_keep_standard();
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    int fd = openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
     if (fd < 0) return -1;
     int error = fstat(fd, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? EISDIR : !S_ISREG(st.st_mode) ? ENODEV : 0;
     if (error) {
@@ -22,6 +22,14 @@ int file_open_regular(int folder, const char *name, struct stat *out) {
     }
     if (out) *out = st;
     return fd;
+}
+
+int file_open_regular(int folder, const char *name, struct stat *out) {
+    return open_regular(folder, name, O_RDONLY, out);
+}
+
+int file_open_lock(int folder, const char *name, bool make) {
+    return open_regular(folder, name, O_RDWR | (make ? O_CREAT : 0), NULL);
 }
 
 const char *file_open_problem(int error) {

@@ -20,6 +20,8 @@
  * waiting. -1: errno says why; EISDIR, ENODEV (a FIFO, socket or device) and ELOOP (a symbolic link) are findings of
  * this function too. `out` may be NULL. */
 int file_open_regular(int folder, const char *name, struct stat *out);
+/* A file that is there for its lock (flock) alone; `make`: with mode 0600 where there is none. Otherwise as above. */
+int file_open_lock(int folder, const char *name, bool make);
 const char *file_open_problem(int error); /* "it is a symbolic link", ...; what strerror says for the rest */
 
 /* Opens a file that the user named, for reading: a regular file, whatever links lead to it. Anything else (a folder, a

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/private_file.h"
+
 static const char suffix[] = ".tmp.claim";
 
 typedef struct claim {
@@ -32,7 +34,7 @@ static named is_named(int folder, const char *name, int fd) {
 /* False: another process has it. *out_fd -1: there is no lock to be had here. */
 static bool take(const char *file, int *out_fd) {
     for (;;) {
-        int fd = *out_fd = open(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+        int fd = *out_fd = file_open_lock(AT_FDCWD, file, true);
         if (fd < 0) return true;
         bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
         bool theirs = !locked && errno == EWOULDBLOCK;
@@ -95,10 +97,10 @@ void checkpoint_unclaim(const char *path) {
 void checkpoint_claim_sweep(int folder, const char *name) {
     size_t n = strlen(name), tail = sizeof suffix - 1;
     if (n <= tail || strcmp(name + n - tail, suffix) != 0) return;
-    int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    int fd = file_open_lock(folder, name, false);
     if (fd < 0) return;
     struct stat st;
-    bool empty = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0;
+    bool empty = fstat(fd, &st) == 0 && st.st_size == 0;
     if (empty && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_named(folder, name, fd) == NAMED_STILL)
         unlinkat(folder, name, 0);
     close(fd);
