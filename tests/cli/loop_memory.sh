@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 command -v python3 >/dev/null || { echo "no python3 here"; exit 77; }
-loops=60
-[ -n "${ASAN_BUILD:-}" ] && loops=20 && set -- "$@" -fsanitize=address,undefined
+loops=40
+[ -n "${ASAN_BUILD:-}" ] && loops=12 && set -- "$@" -fsanitize=address,undefined
 "$root/tests/cli/loop_memory.py" "$BUILD" "$root/include" "$tmp/memory" "${LOOPS_FIRST:-1}" \
     "${LOOPS:-$loops}" "${@:--O1}"
