@@ -17,15 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MTU = 65000, SLOTS = 1024, AT_ONCE = 32, RANK_OF_THE_RELAY = 10 };
+enum { MTU = 65000, SLOTS = 1024, AT_ONCE = 32, PRIORITY = 10 };
 static const uint64_t SECOND = 1000000000;
-static const uint64_t MOST_WAITING =
-    50000000; /* ns of packets on their way; what is more stays in the sender's device */
+/* ns of packets on their way; what is more stays in the sender's device */
+static const uint64_t MOST_WAITING = 50000000;
 static const char usage[] =
     "usage: slow_link A B [--delay MS] [--rate MBIT]\n\n"
-    "A cable between the network namespaces A and B (ip netns add), as root: a device link0 in each, up to the caller "
-    "to\n"
-    "be given an address. Says \"ready\", then forwards until it is ended; says what went over it then.\n"
+    "A cable between the network namespaces A and B (ip netns add), as root: a device link0 in each, to which the\n"
+    "caller gives an address. Says \"ready\", then forwards until it is ended; says what went over it then.\n"
     "  --delay MS    of each packet, one way (1)\n"
     "  --rate MBIT   of each direction, million bits a second (1000)\n"
     "example: slow_link a b & ip -n a addr add 10.88.0.1/24 dev link0; ip -n a link set link0 up mtu 65000\n";
@@ -44,7 +43,7 @@ typedef struct direction {
     uint64_t bytes, packets, refused;
 } direction;
 
-static volatile bool ended;
+static volatile sig_atomic_t ended;
 
 static uint64_t now(void) {
     struct timespec t;
@@ -107,7 +106,7 @@ static void give(direction *d, uint64_t t) {
 
 static void end(int signal) {
     (void)signal;
-    ended = true;
+    ended = 1;
 }
 
 int main(int argc, char **argv) {
@@ -129,7 +128,7 @@ int main(int argc, char **argv) {
     for (int k = 0; k < 2; k++)
         if (!(way[k].ring = malloc(SLOTS * sizeof *way[k].ring))) return fputs("slow_link: no memory\n", stderr), 1;
     /* Before all others, where that is permitted: a relay that waits for a core would be a longer delay. */
-    sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = RANK_OF_THE_RELAY});
+    sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = PRIORITY});
     sigaction(SIGTERM, &(struct sigaction){.sa_handler = end}, NULL);
     sigaction(SIGINT, &(struct sigaction){.sa_handler = end}, NULL);
     puts("ready");
