@@ -31,8 +31,9 @@ static named is_named(int folder, const char *name, int fd) {
     return a.st_dev == b.st_dev && a.st_ino == b.st_ino ? NAMED_STILL : NAMED_NOT;
 }
 
-/* False: another process has it. *out_fd -1: there is no lock to be had here. */
+/* False: another process has it. *out_fd -1: there is no lock to be had here, or nothing will be written. */
 static bool take(const char *file, int *out_fd) {
+    if (rehearsal_on()) return true;
     for (;;) {
         int fd = *out_fd = file_open_lock(AT_FDCWD, file, true);
         if (fd < 0) return true;

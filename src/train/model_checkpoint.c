@@ -127,7 +127,9 @@ static bool taken(const xt_trainer *t, const saver *m, const char *path, const c
     return !file_is_missing(path);
 }
 
+/* Only what may be free is claimed: a claim, however short, makes another process take the next name. */
 static bool choose(const xt_trainer *t, const saver *m, const char *path, const char *replaced) {
+    if (taken(t, m, path, replaced, true)) return false;
     claim_made made = checkpoint_claim(path);
     if (!made) return false;
     if (!taken(t, m, path, replaced, made == CLAIM_ADDED)) return true;
@@ -346,9 +348,15 @@ static xt_status tell_plan(shard_plan *p) {
 static xt_status write_files(xt_trainer *t, const saver *m, checkpoint_job job, bool *out_told) {
     shard_plan p = {0};
     if (!in_shards(m)) return hand_to_writer(t, m, job);
-    XT_TRY(shard_plan_make(job.path ? job.path : job.last, world_get()->size, &p));
-    *out_told = true;
-    XT_TRY(tell_plan(&p));
+    xt_status s = shard_plan_make(job.path ? job.path : job.last, world_get()->size, &p);
+    if (!s) {
+        *out_told = true;
+        s = tell_plan(&p);
+    }
+    if (s) {
+        checkpoint_job_forget(&job);
+        return s;
+    }
     job.shards = &p;
     return hand_to_writer(t, m, job);
 }
