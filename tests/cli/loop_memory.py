@@ -6,11 +6,10 @@ optimizers in an order of its own, each in every iteration or under an `if`, onc
 written out or by a helper that several lines call, with losses of the batch alone, of another network's forward under
 no_grad (of each update's own, or one for all updates, which then all read it) or of a detached one; a loop that makes
 new optimizers in its iterations; one of several optimizers that are made anew by turns; and one of calls of compiled
-steps (drawn_rows/tasks.py). Once every
-optimizer has stepped in every way, a loop holds as many buffers and tensors in each period of its `if`s as in the one
-before, and few more than with an xt_mark_step at the end of each iteration; of results of compiled steps a bounded
-number lives on, and what a loop has listed of them can be read behind it. What differs is printed with its seed, by
-which it is tried again; LOOP_SHOW=1 prints the C."""
+steps (drawn_rows/tasks.py). Once every optimizer has stepped in every way, a loop holds as many buffers and tensors in
+each period of its `if`s as in the one before, and few more than with an xt_mark_step at the end of each iteration; of
+results of compiled steps a bounded number lives on, and what a loop has listed of them can be read behind it. What
+differs is printed with its seed, by which it is tried again; LOOP_SHOW=1 prints the C."""
 import os, random, sys
 
 from drawn_rows.in_c import compile_loops, run_loop
